@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compiler and CPU helpers: branch hints, inlining, cache-line geometry,
+ * the spin-wait hint, error-code hygiene. No atomics here (see atomic.h).
+ */
+#ifndef FPI_BASE_COMPILER_H
+#define FPI_BASE_COMPILER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FPI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define FPI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define FPI_NOINLINE __attribute__((noinline))
+#define FPI_COLD __attribute__((noinline, cold))
+#define FPI_INLINE static inline __attribute__((always_inline))
+
+/*
+ * Two lines, not one: the adjacent-line prefetcher of current x86 cores pulls
+ * lines in pairs, so neighbours 64 bytes apart still disturb each other.
+ */
+#define FPI_CACHELINE 64
+#define FPI_FALSE_SHARING 128
+#define FPI_OWN_LINES __attribute__((aligned(FPI_FALSE_SHARING)))
+
+#define FPI_ALIGN_UP(x, a) (((x) + (a) - 1) & ~((a) - 1))
+
+#define FPI_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Tells the core that this is a spin loop. */
+FPI_INLINE void fpi_cpu_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The shape of a ring, shared by the files of src/ring.
+ *
+ * A ring is a *state* (position independent: header, one pair of lines per
+ * side, generations, elements; it may live in shared memory) and a *handle*
+ * (struct fp_ring, local to the process, holds pointers and the functions
+ * chosen at create).
+ *
+ * Position word
+ * -------------
+ * A side's place in the ring is one 64-bit word:
+ *
+ *     63        62 .. shift    shift-1 .. 0
+ *     closed    lap            index
+ *
+ * shift = ceil(log2(capacity)), mask = 2^shift - 1. A step past index
+ * capacity-1 adds `carry` = 2^shift - capacity, so that the lap grows and the
+ * index starts at 0: any capacity is exact, words only ever grow (no ABA), and
+ * for a power of two the carry is 0. The closed bit is used in the producer
+ * head only.
+ */
+#ifndef FPI_RING_INTERNAL_H
+#define FPI_RING_INTERNAL_H
+
+#include <libfp/ring.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+#define FPI_RING_MAGIC 0x676e697270662d31ull /* layout 1 */
+#define FPI_RING_CLOSED (1ull << 63)
+
+/* One side of a ring, on lines of its own. Only that side writes it. */
+struct fpi_ring_side {
+	fpi_atomic_u64 head;  /* index ring: published; gens: next to claim */
+	uint64_t cached;      /* index ring, private: opposite head as last seen */
+	uint32_t span_n;      /* ST side, private: slots of the open span */
+	fpi_atomic_u32 owner; /* CHECKED: thread inside this ST side, 0: none */
+	fpi_atomic_u32 inside; /* CHECKED: threads inside this side */
+} FPI_OWN_LINES;
+
+struct fpi_ring_state {
+	/* Written at init, then read only, but for closed and spans. */
+	fpi_atomic_u64 magic; /* stored last (release), partner: attach */
+	uint64_t total;	      /* bytes of the whole state */
+	uint64_t gens_offset; /* 0: index ring */
+	uint64_t data_offset;
+	uint64_t owners_offset; /* 0: not CHECKED */
+	uint32_t flags;		/* LIBFP_STATS | LIBFP_CHECKED */
+	uint32_t capacity;
+	uint32_t elem_size;
+	uint32_t producer;
+	uint32_t consumer;
+	fpi_atomic_u32 closed; /* hint on a line that producers do not write */
+	fpi_atomic_u32 spans;  /* a span was ever reserved on an MT side */
+
+	struct fpi_ring_side prod;
+	struct fpi_ring_side cons;
+
+	/* Cold counters. */
+	fpi_atomic_u64 voided;	      /* slots given up by producers */
+	fpi_atomic_u64 voids_passed;  /* of these, passed by consumers */
+	fpi_atomic_u64 refused_full;  /* LIBFP_STATS */
+	fpi_atomic_u64 refused_empty; /* LIBFP_STATS */
+	fpi_atomic_u64 high_water;    /* LIBFP_STATS */
+	fpi_atomic_u64 blocked_pos;   /* head position last seen blocked, + 1 */
+	fpi_atomic_u64 blocked_since; /* when it was first seen, ns */
+} FPI_OWN_LINES;
+
+/* How a side is driven; decides what the single calls have inline. */
+enum fpi_ring_kind {
+	FPI_RING_CALL = 0, /* through the handle's functions */
+	FPI_RING_INDEX8,   /* index ring, 8-byte elements */
+	FPI_RING_GENS8,	   /* generation ring, MT side, 8-byte elements */
+};
+
+/*
+ * Moves up to n (bulk: exactly n) elements; 1 <= n <= INT32_MAX, table not
+ * NULL. Returns as the public calls.
+ */
+typedef int32_t fpi_ring_enqueue_fn(fp_ring *r, const void *elems, uint32_t n,
+				    uint32_t bulk, uint32_t *free_after);
+typedef int32_t fpi_ring_dequeue_fn(fp_ring *r, void *elems, uint32_t n,
+				    uint32_t bulk, uint32_t *left_after);
+typedef int32_t fpi_ring_reserve_fn(fp_ring *r, uint32_t n, uint32_t bulk,
+				    fp_ring_span *span);
+typedef int32_t fpi_ring_commit_fn(fp_ring *r, fp_ring_span *span, uint32_t k);
+typedef int32_t fpi_ring_peek_fn(fp_ring *r, void *elems, uint32_t n);
+
+struct fpi_ring_ops {
+	fpi_ring_enqueue_fn *enqueue;
+	fpi_ring_dequeue_fn *dequeue;
+	fpi_ring_reserve_fn *reserve_enqueue;
+	fpi_ring_reserve_fn *reserve_dequeue;
+	fpi_ring_commit_fn *commit_enqueue;
+	fpi_ring_commit_fn *commit_dequeue;
+	fpi_ring_peek_fn *peek; /* NULL: consumer side is MT */
+};
+
+struct fp_ring {
+	/* Read on every call; never written after create. */
+	uint8_t prod_kind; /* enum fpi_ring_kind */
+	uint8_t cons_kind;
+	uint8_t shift;
+	uint8_t reserved;
+	uint32_t elem_size;
+	uint64_t mask;
+	uint64_t last; /* capacity - 1 */
+	uint64_t carry;
+	struct fpi_ring_side *prod;
+	struct fpi_ring_side *cons;
+	fpi_atomic_u8 *gens;
+	unsigned char *data;
+	struct fpi_ring_ops ops;
+	struct fpi_ring_ops raw; /* what the guards of CHECKED and STATS call */
+	struct fpi_ring_state *state;
+	fpi_atomic_u64 *owners; /* CHECKED: who claimed each slot */
+	uint32_t capacity;
+	uint32_t dying; /* CHECKED: destroy has begun (see ring_guard.c) */
+
+	struct fpi_ring_life *life; /* ring.c: memory, name, references */
+} FPI_OWN_LINES;
+
+/* ---- position words ---- */
+
+FPI_INLINE uint64_t fpi_ring_index(const fp_ring *r, uint64_t pos)
+{
+	return pos & r->mask;
+}
+
+/* pos + n slots, n <= capacity */
+FPI_INLINE uint64_t fpi_ring_advance(const fp_ring *r, uint64_t pos, uint64_t n)
+{
+	uint64_t end = pos + n;
+
+	if (FPI_UNLIKELY((pos & r->mask) + n > r->last))
+		end += r->carry;
+	return end;
+}
+
+/* Slots from `from` to `to`; at most one lap apart, neither closed. */
+FPI_INLINE uint64_t fpi_ring_distance(const fp_ring *r, uint64_t from, uint64_t to)
+{
+	uint64_t d = to - from;
+
+	if ((to ^ from) & ~r->mask)
+		d -= r->carry;
+	return d;
+}
+
+/* Slots passed since position 0. */
+FPI_INLINE uint64_t fpi_ring_linear(const fp_ring *r, uint64_t pos)
+{
+	return (pos >> r->shift) * r->capacity + (pos & r->mask);
+}
+
+/* ---- slots ---- */
+
+FPI_INLINE uint64_t *fpi_ring_slot8(const fp_ring *r, uint64_t pos)
+{
+	return (uint64_t *)(void *)(r->data + (pos & r->mask) * 8);
+}
+
+FPI_INLINE unsigned char *fpi_ring_slot(const fp_ring *r, uint64_t pos)
+{
+	return r->data + (pos & r->mask) * r->elem_size;
+}
+
+/* ---- span tokens: position, side, "open" bit ---- */
+
+#define FPI_SPAN_OPEN 1u
+#define FPI_SPAN_DEQUEUE 2u
+
+FPI_INLINE uint64_t fpi_span_token(uint64_t pos, uint64_t side)
+{
+	return pos << 2 | side | FPI_SPAN_OPEN;
+}
+
+/* Describes slots [pos, pos + n) in span. */
+void fpi_ring_span_set(const fp_ring *r, fp_ring_span *span, uint64_t pos,
+		       uint32_t n, uint64_t side);
+/* True if the span has the form of an open one of this side; sets *pos, *n. */
+int fpi_ring_span_get(const fp_ring *r, const fp_ring_span *span, uint64_t side,
+		      uint64_t *pos, uint32_t *n);
+
+/* ---- the algorithms ---- */
+
+/* ring_spsc.c, ring_gens.c: fill r->ops (avx2: may use AVX2 copies). */
+void fpi_ring_spsc_ops(fp_ring *r, int avx2);
+void fpi_ring_gens_ops(fp_ring *r, int avx2);
+
+/* ring_gens.c: open spans of MT sides; unpublished and void slots in use. */
+int fpi_ring_gens_spans_open(const fp_ring *r);
+void fpi_ring_gens_survey(const fp_ring *r, uint64_t *unpublished, uint64_t *voids);
+
+/* ring_guard.c: put the guards of LIBFP_CHECKED and LIBFP_STATS around r->ops. */
+void fpi_ring_guard_ops(fp_ring *r);
+
+/* ring.c: slots in use, clamped to 0..capacity. */
+uint64_t fpi_ring_used(const fp_ring *r);
+
+#ifdef FPI_TEST_STEPS
+/* For tests: an empty ring whose position starts at this lap. */
+void fpi_ring_start_at(fp_ring *r, uint64_t lap);
+#endif
+
+#endif
