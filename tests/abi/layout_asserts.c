@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The frozen layout of the ABI, for the compiler to confirm: sizes,
+ * offsets, values, signatures as capi/libfp.abi.json has them.
+ * Generated from the public headers by tools/gen; do not edit.
+ */
+#include <stddef.h>
+
+#include <libfp.h>
+
+#define SAME(what) _Static_assert(what, "the ABI has changed")
+#define TYPE(expr, ...) \
+	SAME(__builtin_types_compatible_p(__typeof__(expr), __VA_ARGS__))
+#define FIELD(type, field, offset, bytes, ...)               \
+	SAME(offsetof(type, field) == (offset));             \
+	SAME(sizeof(((type *)0)->field) == (bytes));         \
+	TYPE(((type *)0)->field, __VA_ARGS__)
+
+SAME(sizeof(fp_allocator) == 32);
+SAME(_Alignof(fp_allocator) == 8);
+FIELD(fp_allocator, size, 0, 4, uint32_t);
+FIELD(fp_allocator, flags, 4, 4, uint32_t);
+FIELD(fp_allocator, alloc, 8, 8, fp_allocator_alloc_fn);
+FIELD(fp_allocator, free, 16, 8, fp_allocator_free_fn);
+FIELD(fp_allocator, ctx, 24, 8, void *);
+
+SAME(sizeof(fp_ring_opts) == 48);
+SAME(_Alignof(fp_ring_opts) == 8);
+FIELD(fp_ring_opts, size, 0, 4, uint32_t);
+FIELD(fp_ring_opts, flags, 4, 4, uint32_t);
+FIELD(fp_ring_opts, name, 8, 8, const char *);
+FIELD(fp_ring_opts, capacity, 16, 4, uint32_t);
+FIELD(fp_ring_opts, elem_size, 20, 4, uint32_t);
+FIELD(fp_ring_opts, producer, 24, 4, uint32_t);
+FIELD(fp_ring_opts, consumer, 28, 4, uint32_t);
+FIELD(fp_ring_opts, numa_node, 32, 4, uint32_t);
+FIELD(fp_ring_opts, reserved0, 36, 4, uint32_t);
+FIELD(fp_ring_opts, allocator, 40, 8, const fp_allocator *);
+
+SAME(sizeof(fp_ring_span) == 32);
+SAME(_Alignof(fp_ring_span) == 8);
+FIELD(fp_ring_span, ptr1, 0, 8, void *);
+FIELD(fp_ring_span, ptr2, 8, 8, void *);
+FIELD(fp_ring_span, n1, 16, 4, uint32_t);
+FIELD(fp_ring_span, n2, 20, 4, uint32_t);
+FIELD(fp_ring_span, token, 24, 8, uint64_t);
+
+SAME(sizeof(fp_ring_stats) == 96);
+SAME(_Alignof(fp_ring_stats) == 8);
+FIELD(fp_ring_stats, size, 0, 4, uint32_t);
+FIELD(fp_ring_stats, flags, 4, 4, uint32_t);
+FIELD(fp_ring_stats, enqueued, 8, 8, uint64_t);
+FIELD(fp_ring_stats, dequeued, 16, 8, uint64_t);
+FIELD(fp_ring_stats, refused_full, 24, 8, uint64_t);
+FIELD(fp_ring_stats, refused_empty, 32, 8, uint64_t);
+FIELD(fp_ring_stats, voided, 40, 8, uint64_t);
+FIELD(fp_ring_stats, high_water, 48, 8, uint64_t);
+FIELD(fp_ring_stats, count, 56, 8, uint64_t);
+FIELD(fp_ring_stats, unpublished, 64, 8, uint64_t);
+FIELD(fp_ring_stats, void_pending, 72, 8, uint64_t);
+FIELD(fp_ring_stats, blocked_since_ns, 80, 8, uint64_t);
+FIELD(fp_ring_stats, blocked_by, 88, 8, int64_t);
+
+TYPE((fp_allocator_alloc_fn)0, void *(*)(void *, uint64_t, uint64_t));
+TYPE((fp_allocator_free_fn)0, void (*)(void *, void *, uint64_t, uint64_t));
+TYPE((fp_log_handler)0, void (*)(uint32_t, const char *, void *));
+
+TYPE(fp_version_number, uint32_t (void));
+TYPE(fp_version_string, const char *(void));
+TYPE(fp_features, uint64_t (void));
+TYPE(fp_strerror, const char *(int));
+TYPE(fp_log_set_handler, fp_log_handler (fp_log_handler, void *, void **));
+TYPE(fp_ring_opts_init, int (fp_ring_opts *, uint32_t));
+TYPE(fp_ring_create, int (const fp_ring_opts *, fp_ring **));
+TYPE(fp_ring_destroy, int (fp_ring *));
+TYPE(fp_ring_lookup, int (const char *, fp_ring **));
+TYPE(fp_ring_unref, int (fp_ring *));
+TYPE(fp_ring_memsize, int64_t (const fp_ring_opts *));
+TYPE(fp_ring_init, int (void *, uint64_t, const fp_ring_opts *, fp_ring **));
+TYPE(fp_ring_attach, int (void *, uint64_t, fp_ring **));
+TYPE(fp_ring_reset, int (fp_ring *));
+TYPE(fp_ring_close, int (fp_ring *));
+TYPE(fp_ring_enqueue, int32_t (fp_ring *, const void *));
+TYPE(fp_ring_enqueue_u64, int32_t (fp_ring *, uint64_t));
+TYPE(fp_ring_enqueue_bulk, int32_t (fp_ring *, const void *, uint32_t, uint32_t *));
+TYPE(fp_ring_enqueue_burst, int32_t (fp_ring *, const void *, uint32_t, uint32_t *));
+TYPE(fp_ring_dequeue, int32_t (fp_ring *, void *));
+TYPE(fp_ring_dequeue_u64, int32_t (fp_ring *, uint64_t *));
+TYPE(fp_ring_dequeue_bulk, int32_t (fp_ring *, void *, uint32_t, uint32_t *));
+TYPE(fp_ring_dequeue_burst, int32_t (fp_ring *, void *, uint32_t, uint32_t *));
+TYPE(fp_ring_peek, int32_t (fp_ring *, void *, uint32_t));
+TYPE(fp_ring_reserve_enqueue, int32_t (fp_ring *, uint32_t, uint32_t, fp_ring_span *));
+TYPE(fp_ring_commit_enqueue, int32_t (fp_ring *, fp_ring_span *, uint32_t));
+TYPE(fp_ring_reserve_dequeue, int32_t (fp_ring *, uint32_t, uint32_t, fp_ring_span *));
+TYPE(fp_ring_commit_dequeue, int32_t (fp_ring *, fp_ring_span *, uint32_t));
+TYPE(fp_ring_count, int64_t (const fp_ring *));
+TYPE(fp_ring_free_count, int64_t (const fp_ring *));
+TYPE(fp_ring_capacity, int64_t (const fp_ring *));
+TYPE(fp_ring_elem_size, int64_t (const fp_ring *));
+TYPE(fp_ring_producer_sync, int (const fp_ring *));
+TYPE(fp_ring_consumer_sync, int (const fp_ring *));
+TYPE(fp_ring_is_full, int (const fp_ring *));
+TYPE(fp_ring_is_empty, int (const fp_ring *));
+TYPE(fp_ring_is_closed, int (const fp_ring *));
+TYPE(fp_ring_name, const char *(const fp_ring *));
+TYPE(fp_ring_get_stats, int (const fp_ring *, fp_ring_stats *));
+
+SAME(LIBFP_VERSION_MAJOR == 0);
+SAME(LIBFP_VERSION_MINOR == 9);
+SAME(LIBFP_VERSION_PATCH == 0);
+SAME(LIBFP_VERSION_NUMBER == 2304);
+SAME(LIBFP_NAME_MAX == 63);
+SAME(LIBFP_FOREVER == 18446744073709551615u);
+SAME(LIBFP_MT == 0);
+SAME(LIBFP_ST == 1);
+SAME(LIBFP_STATS == 1);
+SAME(LIBFP_CHECKED == 2);
+SAME(LIBFP_MEM_HUGE == 4);
+SAME(LIBFP_MEM_PREFAULT == 8);
+SAME(LIBFP_MEM_NODE == 16);
+SAME(LIBFP_FEATURE_RING == 1);
+SAME(LIBFP_FEATURE_AVX2 == 2);
+SAME(LIBFP_LOG_ERROR == 1);
+SAME(LIBFP_LOG_INFO == 2);
+SAME(LIBFP_RING_CAPACITY_MAX == 1073741824);
+SAME(LIBFP_RING_ELEM_MAX == 4096);
+SAME(LIBFP_RING_ALIGN == 128);
+SAME(LIBFP_RING_BULK == 1);
+SAME(LIBFP_RING_STATS_COUNTED == 1);
+SAME(LIBFP_RING_STATS_BLOCKED == 2);
+
+/* An initialiser names every member; -Wextra reports one that does not. */
+extern const fp_allocator fp_allocator_initial;
+const fp_allocator fp_allocator_initial = LIBFP_ALLOCATOR_INIT;
+extern const fp_ring_opts fp_ring_opts_initial;
+const fp_ring_opts fp_ring_opts_initial = LIBFP_RING_OPTS_INIT;
