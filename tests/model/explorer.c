@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The search: every schedule and every choice of what a load reads, depth first.
+ *
+ * An execution is a sequence of steps; a step is a thread with the message that
+ * it reads (or EX_WRITES). The trail records it. To go on with another choice,
+ * the program runs again from its start along the trail.
+ *
+ * Sleep sets: once all executions that begin with step s from some point are
+ * explored, s sleeps below its siblings until a step that does not commute with
+ * it is made: then the execution would not be a new one. With stores that go to
+ * the end of the modification order, a read of a *given* message commutes with
+ * everything of other threads, so only writes to the same location (and
+ * seq_cst steps among each other) wake anything.
+ *
+ * Coroutines: a thread's stack is made with makecontext once; after that
+ * _setjmp and _longjmp switch, because swapcontext makes a system call.
+ */
+#undef _FORTIFY_SOURCE /* its longjmp refuses to change stacks */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "explorer_internal.h"
+
+#define STACK_BYTES 65536
+#define TRAIL 1024 /* steps; no program under test may run longer */
+
+struct coroutine {
+	ucontext_t context;
+	jmp_buf top; /* where an execution begins */
+	jmp_buf here;
+	char *stack;
+	int live;
+	int choice;
+	struct ex_pending pending;
+};
+
+struct node {
+	uint64_t open[EX_THREADS]; /* choices not explored yet */
+	uint64_t sleep[EX_THREADS]; /* at entry, then grows with what is done */
+	uint8_t thread;
+	uint8_t choice;
+};
+
+enum outcome { COMPLETE, PRUNED, FAILED, RESTART };
+
+int ex_me = -1;
+uint64_t ex_run;
+
+static const struct ex_test *test;
+static struct coroutine coroutines[EX_THREADS];
+static ucontext_t creator;
+static jmp_buf scheduler;
+static jmp_buf finish_failed;
+static struct node trail[TRAIL];
+static int trail_len, position;
+static int failed, restart, tracing;
+static char trace[32768];
+static size_t trace_len;
+
+/* ---- reporting ---- */
+
+void ex_note(const char *format, ...)
+{
+	va_list ap;
+	int n;
+
+	if (!tracing || trace_len > sizeof(trace) - 300)
+		return;
+	n = ex_me < 0 ? snprintf(trace + trace_len, 32, "  end: ") :
+			snprintf(trace + trace_len, 32, "  T%d: ", ex_me);
+	trace_len += (size_t)n;
+	va_start(ap, format);
+	n = vsnprintf(trace + trace_len, 250, format, ap);
+	va_end(ap);
+	trace_len += (size_t)(n < 250 ? n : 249);
+	trace[trace_len++] = '\n';
+	trace[trace_len] = '\0';
+}
+
+const char *ex_trace(void)
+{
+	return trace;
+}
+
+_Noreturn void ex_limit(const char *what)
+{
+	fprintf(stderr, "%s: too many %s for the explorer\n", test->name, what);
+	exit(2);
+}
+
+static void to_scheduler(void)
+{
+	struct coroutine *c = &coroutines[ex_me];
+
+	if (!_setjmp(c->here))
+		_longjmp(scheduler, 1);
+}
+
+void ex_fail(const char *why, const char *file, int line)
+{
+	failed = 1;
+	if (line)
+		ex_note("FAILED %s (%s:%d)", why, file, line);
+	else
+		ex_note("FAILED %s: %s", why, file);
+	if (ex_me < 0)
+		_longjmp(finish_failed, 1);
+	_longjmp(scheduler, 1);
+}
+
+void ex_restart(void)
+{
+	restart = 1;
+	_longjmp(scheduler, 1);
+}
+
+int ex_step(const struct ex_pending *p)
+{
+	coroutines[ex_me].pending = *p;
+	to_scheduler();
+	return coroutines[ex_me].choice;
+}
+
+/* ---- coroutines ---- */
+
+static void run_thread(int i)
+{
+	if (!_setjmp(coroutines[i].top))
+		setcontext(&creator);
+	test->thread(ex_me);
+	coroutines[ex_me].live = 0;
+	_longjmp(scheduler, 1);
+}
+
+static void create_coroutine(int i)
+{
+	struct coroutine *c = &coroutines[i];
+	volatile int created = 0;
+
+	c->stack = malloc(STACK_BYTES);
+	if (!c->stack)
+		ex_limit("stacks");
+	getcontext(&c->context);
+	c->context.uc_stack.ss_sp = c->stack;
+	c->context.uc_stack.ss_size = STACK_BYTES;
+	c->context.uc_link = NULL;
+	makecontext(&c->context, (void (*)(void))run_thread, 1, i);
+	getcontext(&creator);
+	if (!created) {
+		created = 1;
+		setcontext(&c->context);
+	}
+}
+
+/* Runs thread i up to its next step. */
+static void resume(int i, int first)
+{
+	ex_me = i;
+	if (!_setjmp(scheduler)) {
+		if (first)
+			_longjmp(coroutines[i].top, 1);
+		_longjmp(coroutines[i].here, 1);
+	}
+	ex_me = -1;
+}
+
+/* ---- one execution along the trail, and on from its end ---- */
+
+/* What sleeps after the step of node n. */
+static void carry_sleep(const struct node *n, uint64_t *sleep)
+{
+	const struct ex_pending *done = &coroutines[n->thread].pending;
+
+	for (int i = 0; i < test->threads; i++) {
+		const struct ex_pending *p = &coroutines[i].pending;
+
+		sleep[i] = i == n->thread ? 0 : n->sleep[i];
+		if (n->choice == EX_WRITES && p->loc == done->loc)
+			sleep[i] &= ~(1ull << EX_WRITES);
+		if (done->sc && p->sc)
+			sleep[i] = 0;
+	}
+}
+
+/* Takes the next open choice of a node: newest message first. */
+static int pick(struct node *n)
+{
+	for (int i = 0; i < test->threads; i++)
+		if (n->open[i]) {
+			n->thread = (uint8_t)i;
+			n->choice = (uint8_t)(63 - __builtin_clzll(n->open[i]));
+			n->open[i] &= ~(1ull << n->choice);
+			return 1;
+		}
+	return 0;
+}
+
+/* Adds a node; 0: everything sleeps, -1: nothing can run. */
+static int extend(const uint64_t *sleep)
+{
+	struct node *n = &trail[trail_len];
+	uint64_t any = 0;
+
+	if (trail_len == TRAIL)
+		ex_limit("steps in one execution");
+	for (int i = 0; i < test->threads; i++) {
+		uint64_t choices = coroutines[i].live ?
+				   ex_memory_choices(i, &coroutines[i].pending) : 0;
+
+		any |= choices;
+		n->sleep[i] = sleep[i];
+		n->open[i] = choices & ~sleep[i];
+	}
+	if (!any)
+		return -1;
+	if (!pick(n))
+		return 0;
+	trail_len++;
+	return 1;
+}
+
+static int anyone_live(void)
+{
+	for (int i = 0; i < test->threads; i++)
+		if (coroutines[i].live)
+			return 1;
+	return 0;
+}
+
+static enum outcome execute(void)
+{
+	uint64_t sleep[EX_THREADS] = { 0 };
+
+	ex_run++;
+	position = 0;
+	failed = restart = 0;
+	trace_len = 0;
+	test->setup();
+	ex_memory_begin(test->threads);
+	for (int i = 0; i < test->threads && !failed && !restart; i++) {
+		coroutines[i].live = 1;
+		resume(i, 1);
+	}
+	while (!failed && !restart && anyone_live()) {
+		if (position == trail_len) {
+			int r = extend(sleep);
+
+			if (r == 0)
+				return PRUNED;
+			if (r < 0) {
+				failed = 1;
+				ex_note("FAILED deadlock");
+				break;
+			}
+		}
+		struct node *n = &trail[position++];
+
+		carry_sleep(n, sleep);
+		coroutines[n->thread].choice = n->choice;
+		resume(n->thread, 0);
+	}
+	if (restart)
+		return RESTART;
+	if (!failed) {
+		ex_memory_end();
+		if (!_setjmp(finish_failed))
+			test->finish();
+	}
+	return failed ? FAILED : COMPLETE;
+}
+
+/* Turns the trail to the next unexplored choice; 0: there is none. */
+static int backtrack(void)
+{
+	while (trail_len) {
+		struct node *n = &trail[trail_len - 1];
+
+		n->sleep[n->thread] |= 1ull << n->choice;
+		if (pick(n))
+			return 1;
+		trail_len--;
+	}
+	return 0;
+}
+
+int ex_explore(const struct ex_test *t, uint64_t limit, struct ex_result *res)
+{
+	enum outcome o;
+
+	test = t;
+	memset(res, 0, sizeof(*res));
+	ex_memory_reset();
+	trail_len = 0;
+	for (int i = 0; i < t->threads; i++)
+		if (!coroutines[i].stack)
+			create_coroutine(i);
+	do {
+		o = execute();
+		if (o == RESTART) {
+			res->restarts++;
+			res->complete = res->pruned = 0;
+			trail_len = 0;
+			continue;
+		}
+		if (o == PRUNED)
+			res->pruned++;
+		else
+			res->complete++;
+		if (o == FAILED) {
+			tracing = 1;
+			execute();
+			tracing = 0;
+			res->failed = 1;
+			return 1;
+		}
+		if (res->complete + res->pruned >= limit) {
+			res->cut = 1;
+			return 0;
+		}
+	} while (o == RESTART || backtrack());
+	return 0;
+}

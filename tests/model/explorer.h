@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An explorer of weak memory: runs a small concurrent program in every way
+ * that C11 allows, and reports the first that breaks a check or races.
+ *
+ * A test is a setup, a few threads and a finish. The threads are coroutines;
+ * their atomics and their plain accesses to shared memory come through the
+ * functions below. Setup and finish run alone, directly on memory: the values
+ * that setup leaves are the initial ones, and before finish every location
+ * holds the last value of its modification order.
+ *
+ *	struct ex_result res;
+ *	struct ex_test test = { "two adders", 2, setup, thread, finish };
+ *	if (ex_explore(&test, EX_NO_LIMIT, &res))
+ *		puts(ex_trace());
+ *
+ * Model (weak_memory.c): C11 with release sequences as of C++20, without load
+ * buffering. A store goes to the end of the modification order, so shapes that
+ * need a store before an older store in that order (2+2W) are not explored;
+ * seq_cst accesses are a little too strong (a fence each).
+ *
+ * Search (explorer.c): depth first by replay. A step is (thread, message read);
+ * sleep sets over such steps explore each combination of reads-from and
+ * modification order once. Locations that one thread only uses, or that nobody
+ * writes, are no scheduling points: they are found by running, and the search
+ * starts again whenever one turns out to be shared.
+ */
+#ifndef MODEL_EXPLORER_H
+#define MODEL_EXPLORER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ex_order { EX_RELAXED, EX_ACQUIRE, EX_RELEASE, EX_ACQ_REL, EX_SEQ_CST };
+enum ex_rmw_op { EX_ADD, EX_SUB, EX_OR, EX_AND, EX_SWAP };
+
+#define EX_THREADS 6
+#define EX_NO_LIMIT UINT64_MAX
+
+struct ex_test {
+	const char *name;
+	int threads;		     /* 1 to EX_THREADS */
+	void (*setup)(void);	     /* before every execution */
+	void (*thread)(int thread);  /* 0 to threads - 1 */
+	void (*finish)(void);	     /* after every complete execution */
+};
+
+struct ex_result {
+	int failed;	    /* a check failed; see ex_trace() */
+	int cut;	    /* the limit was reached: not exhaustive */
+	uint64_t complete;  /* executions that ran to their end */
+	uint64_t pruned;    /* given up: the same as another */
+	uint64_t restarts;  /* a location turned out to be shared */
+};
+
+/* Explores until a failure, the end or the limit. Returns res->failed. */
+int ex_explore(const struct ex_test *test, uint64_t limit, struct ex_result *res);
+/* The steps of the failed execution, one a line. */
+const char *ex_trace(void);
+
+/* ---- for the code under test; addr is the identity of a location ---- */
+
+uint64_t ex_load(const void *addr, size_t size, enum ex_order order, const char *what);
+void ex_store(void *addr, size_t size, uint64_t v, enum ex_order order, const char *what);
+/* Strong; a failure may read a stale value and is relaxed. */
+int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_order order,
+	   const char *what);
+uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v, enum ex_order order,
+		const char *what);
+void ex_fence(enum ex_order order);
+/* Checks a plain access for races; the caller makes the access itself. */
+void ex_plain(const void *addr, size_t len, int write, const char *what);
+
+/* ---- for scenarios ---- */
+
+/* Waits until a load can read v, and reads it. */
+void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
+	      const char *what);
+/* Ends the execution as failed. Does not return. */
+void ex_fail(const char *why, const char *file, int line);
+#define EX_CHECK(cond)                                        \
+	do {                                                  \
+		if (!(cond))                                  \
+			ex_fail(#cond, __FILE__, __LINE__);   \
+	} while (0)
+/* Adds a line to the trace, if one is being written. */
+__attribute__((format(printf, 1, 2))) void ex_note(const char *format, ...);
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memory model: messages and views.
+ *
+ * A location keeps all values ever written to it, in modification order
+ * (messages). A thread has a view: for each location the oldest message that it
+ * may still read, and for each thread the clock up to which it has seen that
+ * thread's plain accesses. Reading message m raises the view of this location
+ * to m. A release store puts the thread's view into its message, an acquire
+ * load joins the message's view into the thread's. Fences do the same through
+ * two more views per thread: `acquired`, what all loads so far would have
+ * brought, and `released`, the view at the last release fence. A
+ * read-modify-write passes on the view of the message that it replaces (release
+ * sequence). A seq_cst fence joins with one global view, both ways.
+ *
+ * Plain accesses keep, per granule of four bytes, the last write and the last
+ * read of each thread; one that is not in the view of the next conflicting
+ * access is a race.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explorer_internal.h"
+
+#define GRANULE 4
+#define GRANULES 256 /* power of two */
+
+struct thread_views {
+	struct ex_view current, acquired, released;
+};
+
+struct granule {
+	uintptr_t addr;
+	uint64_t run;
+	uint8_t write_clock;
+	uint8_t writer;
+	uint8_t read_clock[EX_THREADS];
+};
+
+static struct ex_location locations[EX_LOCATIONS];
+static int n_locations;
+static struct granule granules[GRANULES];
+static int n_granules;
+static struct thread_views views[EX_THREADS];
+static struct ex_view sc_view;
+
+static void join(struct ex_view *a, const struct ex_view *b)
+{
+	for (int i = 0; i < EX_LOCATIONS; i++)
+		a->seen[i] = a->seen[i] > b->seen[i] ? a->seen[i] : b->seen[i];
+	for (int i = 0; i < 8; i++)
+		a->clock[i] = a->clock[i] > b->clock[i] ? a->clock[i] : b->clock[i];
+}
+
+static int acquires(enum ex_order o)
+{
+	return o == EX_ACQUIRE || o == EX_ACQ_REL || o == EX_SEQ_CST;
+}
+
+static int releases(enum ex_order o)
+{
+	return o == EX_RELEASE || o == EX_ACQ_REL || o == EX_SEQ_CST;
+}
+
+/* ---- memory itself: setup, finish, initial values ---- */
+
+static uint64_t memory_get(const void *addr, size_t size)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, addr, size);
+	return v;
+}
+
+static void memory_set(void *addr, size_t size, uint64_t v)
+{
+	memcpy(addr, &v, size);
+}
+
+static uint64_t truncated(uint64_t v, size_t size)
+{
+	return size == 8 ? v : v & ((1ull << size * 8) - 1);
+}
+
+void ex_memory_reset(void)
+{
+	n_locations = 0;
+}
+
+void ex_memory_begin(int n)
+{
+	n_granules = 0;
+	memset(&sc_view, 0, sizeof(sc_view));
+	memset(views, 0, sizeof(views));
+	for (int i = 0; i < n; i++)
+		views[i].current.clock[i] = 1;
+}
+
+void ex_memory_end(void)
+{
+	for (int i = 0; i < n_locations; i++) {
+		struct ex_location *l = &locations[i];
+
+		if (l->run == ex_run && l->n > 1)
+			memory_set((void *)(uintptr_t)l->addr, l->size,
+				   l->message[l->n - 1].value);
+	}
+}
+
+static struct ex_location *location(const void *addr, size_t size, const char *what)
+{
+	struct ex_location *l = NULL;
+
+	for (int i = 0; i < n_locations && !l; i++)
+		if (locations[i].addr == addr)
+			l = &locations[i];
+	if (!l) {
+		if (n_locations == EX_LOCATIONS)
+			ex_limit("atomic locations");
+		l = &locations[n_locations++];
+		memset(l, 0, offsetof(struct ex_location, message));
+		l->addr = addr;
+		l->size = size;
+		l->what = what;
+	}
+	if (l->size != size)
+		ex_fail("atomic accesses of different sizes", what, 0);
+	if (l->run != ex_run) {
+		l->run = ex_run;
+		l->n = 1;
+		memset(&l->message[0], 0, sizeof(l->message[0]));
+		l->message[0].value = memory_get(addr, size);
+	}
+	return l;
+}
+
+/* ---- choices ---- */
+
+uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
+{
+	const struct thread_views *t = &views[thread];
+	const struct ex_location *l = p->loc;
+	uint64_t choices = 0;
+	int i, oldest;
+
+	if (p->kind == EX_WRITE || p->kind == EX_UPDATE || p->kind == EX_SC_FENCE)
+		return 1ull << EX_WRITES;
+	i = (int)(l - locations);
+	oldest = t->current.seen[i];
+	if (p->sc) {
+		if (t->acquired.seen[i] > oldest)
+			oldest = t->acquired.seen[i];
+		if (sc_view.seen[i] > oldest)
+			oldest = sc_view.seen[i];
+	}
+	for (int m = oldest; m < l->n; m++) {
+		int equal = l->message[m].value == p->value;
+
+		if (p->kind == EX_READ || (p->kind == EX_AWAIT && equal) ||
+		    (p->kind == EX_COMPARE && !equal))
+			choices |= 1ull << m;
+		else if (p->kind == EX_COMPARE && m == l->n - 1)
+			choices |= 1ull << EX_WRITES;
+	}
+	return choices;
+}
+
+/* Makes the step, as a scheduling point if others can see it. */
+static int choose(struct ex_pending *p)
+{
+	struct ex_location *l = p->loc;
+
+	if (!l->shared) {
+		l->users |= (uint8_t)(1 << ex_me);
+		if (p->kind != EX_READ && p->kind != EX_AWAIT)
+			l->writers |= (uint8_t)(1 << ex_me);
+		l->shared = l->writers && (l->users & (l->users - 1));
+		if (l->shared || p->kind == EX_AWAIT) {
+			l->shared = 1;
+			ex_restart();
+		}
+		if (!p->sc) {
+			uint64_t c = ex_memory_choices(ex_me, p);
+
+			return c >> EX_WRITES ? EX_WRITES : __builtin_ctzll(c);
+		}
+	}
+	return ex_step(p);
+}
+
+/* After what others may have seen up to here, a new clock. */
+static void tick(struct thread_views *t)
+{
+	if (t->current.clock[ex_me]++ == UINT8_MAX - 1)
+		ex_limit("stores and fences of one thread");
+}
+
+static void sc_fence(struct thread_views *t)
+{
+	join(&t->current, &t->acquired);
+	join(&t->current, &sc_view);
+	sc_view = t->current;
+	t->released = t->current;
+	t->acquired = t->current;
+	tick(t);
+}
+
+static uint64_t read_message(struct ex_location *l, int m, enum ex_order order)
+{
+	struct thread_views *t = &views[ex_me];
+	const struct ex_view *v = &l->message[m].view;
+
+	if (order == EX_SEQ_CST)
+		sc_fence(t);
+	t->current.seen[l - locations] = (uint8_t)m;
+	if (acquires(order))
+		join(&t->current, v);
+	join(&t->acquired, v);
+	t->acquired.seen[l - locations] = (uint8_t)m;
+	return l->message[m].value;
+}
+
+static void write_message(struct ex_location *l, uint64_t v, enum ex_order order,
+			  const struct ex_view *sequence)
+{
+	struct thread_views *t = &views[ex_me];
+	int i = (int)(l - locations), m = l->n;
+	struct ex_view *view = &l->message[m < EX_MESSAGES ? m : 0].view;
+
+	if (m == EX_MESSAGES)
+		ex_limit("stores to one location");
+	if (order == EX_SEQ_CST)
+		sc_fence(t);
+	l->n++;
+	t->current.seen[i] = (uint8_t)m;
+	t->acquired.seen[i] = (uint8_t)m;
+	l->message[m].value = truncated(v, l->size);
+	*view = releases(order) ? t->current : t->released;
+	view->seen[i] = (uint8_t)m;
+	if (sequence)
+		join(view, sequence);
+	tick(t);
+}
+
+/* ---- accesses ---- */
+
+uint64_t ex_load(const void *addr, size_t size, enum ex_order order, const char *what)
+{
+	struct ex_pending p = { EX_READ, NULL, 0, order == EX_SEQ_CST };
+	uint64_t v;
+	int m;
+
+	if (ex_me < 0)
+		return memory_get(addr, size);
+	p.loc = location(addr, size, what);
+	m = choose(&p);
+	v = read_message(p.loc, m, order);
+	ex_note("load  %s -> %#llx%s", what, (unsigned long long)v,
+		m < p.loc->n - 1 ? "  (stale)" : "");
+	return v;
+}
+
+void ex_store(void *addr, size_t size, uint64_t v, enum ex_order order, const char *what)
+{
+	struct ex_pending p = { EX_WRITE, NULL, 0, order == EX_SEQ_CST };
+
+	if (ex_me < 0) {
+		memory_set(addr, size, v);
+		return;
+	}
+	p.loc = location(addr, size, what);
+	choose(&p);
+	write_message(p.loc, v, order, NULL);
+	ex_note("store %s = %#llx", what, (unsigned long long)v);
+}
+
+int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_order order,
+	   const char *what)
+{
+	struct ex_pending p = { EX_COMPARE, NULL, *expected, order == EX_SEQ_CST };
+	int m;
+
+	if (ex_me < 0) {
+		uint64_t old = memory_get(addr, size);
+
+		if (old == *expected) {
+			memory_set(addr, size, v);
+			return 1;
+		}
+		*expected = old;
+		return 0;
+	}
+	p.loc = location(addr, size, what);
+	m = choose(&p);
+	if (m == EX_WRITES) {
+		m = p.loc->n - 1;
+		read_message(p.loc, m, order);
+		write_message(p.loc, v, order, &p.loc->message[m].view);
+		ex_note("cas   %s %#llx -> %#llx", what, (unsigned long long)*expected,
+			(unsigned long long)v);
+		return 1;
+	}
+	v = read_message(p.loc, m, EX_RELAXED);
+	ex_note("cas   %s expected %#llx, saw %#llx", what, (unsigned long long)*expected,
+		(unsigned long long)v);
+	*expected = v;
+	return 0;
+}
+
+static uint64_t updated(enum ex_rmw_op op, uint64_t old, uint64_t v)
+{
+	switch (op) {
+	case EX_ADD:
+		return old + v;
+	case EX_SUB:
+		return old - v;
+	case EX_OR:
+		return old | v;
+	case EX_AND:
+		return old & v;
+	case EX_SWAP:
+		return v;
+	}
+	return 0;
+}
+
+uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v, enum ex_order order,
+		const char *what)
+{
+	struct ex_pending p = { EX_UPDATE, NULL, 0, order == EX_SEQ_CST };
+	uint64_t old;
+	int m;
+
+	if (ex_me < 0) {
+		old = memory_get(addr, size);
+		memory_set(addr, size, updated(op, old, v));
+		return old;
+	}
+	p.loc = location(addr, size, what);
+	choose(&p);
+	m = p.loc->n - 1;
+	old = read_message(p.loc, m, order);
+	write_message(p.loc, updated(op, old, v), order, &p.loc->message[m].view);
+	ex_note("rmw   %s %#llx -> %#llx", what, (unsigned long long)old,
+		(unsigned long long)p.loc->message[m + 1].value);
+	return old;
+}
+
+void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
+	      const char *what)
+{
+	struct ex_pending p = { EX_AWAIT, NULL, v, order == EX_SEQ_CST };
+
+	p.loc = location(addr, size, what);
+	read_message(p.loc, choose(&p), order);
+	ex_note("await %s == %#llx", what, (unsigned long long)v);
+}
+
+void ex_fence(enum ex_order order)
+{
+	struct thread_views *t;
+
+	if (ex_me < 0 || order == EX_RELAXED)
+		return;
+	t = &views[ex_me];
+	if (order == EX_SEQ_CST) {
+		struct ex_pending p = { EX_SC_FENCE, NULL, 0, 1 };
+
+		ex_step(&p);
+		sc_fence(t);
+	} else {
+		if (acquires(order))
+			join(&t->current, &t->acquired);
+		if (releases(order)) {
+			t->released = t->current;
+			tick(t);
+		}
+	}
+	ex_note("fence %s", order == EX_SEQ_CST ? "seq_cst" :
+			    order == EX_ACQUIRE ? "acquire" :
+			    order == EX_RELEASE ? "release" : "acq_rel");
+}
+
+/* ---- plain accesses ---- */
+
+static struct granule *granule(uintptr_t addr)
+{
+	size_t h = addr / GRANULE % GRANULES;
+	struct granule *g;
+
+	while (granules[h].run == ex_run && granules[h].addr != addr)
+		h = (h + 1) % GRANULES;
+	g = &granules[h];
+	if (g->run == ex_run)
+		return g;
+	if (++n_granules == GRANULES / 2)
+		ex_limit("plain locations");
+	memset(g, 0, sizeof(*g));
+	g->addr = addr;
+	g->run = ex_run;
+	return g;
+}
+
+void ex_plain(const void *addr, size_t len, int write, const char *what)
+{
+	uintptr_t a = (uintptr_t)addr, end = a + len;
+	struct ex_view *c;
+
+	if (ex_me < 0)
+		return;
+	c = &views[ex_me].current;
+	ex_note("%s %s", write ? "write" : "read ", what);
+	for (a -= a % GRANULE; a < end; a += GRANULE) {
+		struct granule *g = granule(a);
+		int race = g->write_clock > c->clock[g->writer];
+
+		for (int i = 0; write && i < EX_THREADS; i++)
+			race |= g->read_clock[i] > c->clock[i];
+		if (race)
+			ex_fail("data race", what, 0);
+		if (write) {
+			g->write_clock = c->clock[ex_me];
+			g->writer = (uint8_t)ex_me;
+		} else {
+			g->read_clock[ex_me] = c->clock[ex_me];
+		}
+	}
+}
