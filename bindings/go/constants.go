@@ -13,28 +13,28 @@ const (
 	NameMax       = 63   // LIBFP_NAME_MAX
 	MT            = 0    // LIBFP_MT
 	ST            = 1    // LIBFP_ST
-	Stats         = 1    // LIBFP_STATS
-	Checked       = 2    // LIBFP_CHECKED
-	MemHuge       = 4    // LIBFP_MEM_HUGE
-	MemPrefault   = 8    // LIBFP_MEM_PREFAULT
-	MemNode       = 16   // LIBFP_MEM_NODE
-	FeatureRing   = 1    // LIBFP_FEATURE_RING
-	FeatureAVX2   = 2    // LIBFP_FEATURE_AVX2
+	Stats         = 0x1  // LIBFP_STATS
+	Checked       = 0x2  // LIBFP_CHECKED
+	MemHuge       = 0x4  // LIBFP_MEM_HUGE
+	MemPrefault   = 0x8  // LIBFP_MEM_PREFAULT
+	MemNode       = 0x10 // LIBFP_MEM_NODE
+	FeatureRing   = 0x1  // LIBFP_FEATURE_RING
+	FeatureAVX2   = 0x2  // LIBFP_FEATURE_AVX2
 	LogError      = 1    // LIBFP_LOG_ERROR
 	LogInfo       = 2    // LIBFP_LOG_INFO
 )
 
 // From libfp/ring.h.
 const (
-	RingCapacityMax  = 1073741824 // LIBFP_RING_CAPACITY_MAX
+	RingCapacityMax  = 0x40000000 // LIBFP_RING_CAPACITY_MAX
 	RingElemMax      = 4096       // LIBFP_RING_ELEM_MAX
 	RingAlign        = 128        // LIBFP_RING_ALIGN
-	RingBulk         = 1          // LIBFP_RING_BULK
-	RingStatsCounted = 1          // LIBFP_RING_STATS_COUNTED
-	RingStatsBlocked = 2          // LIBFP_RING_STATS_BLOCKED
+	RingBulk         = 0x1        // LIBFP_RING_BULK
+	RingStatsCounted = 0x1        // LIBFP_RING_STATS_COUNTED
+	RingStatsBlocked = 0x2        // LIBFP_RING_STATS_BLOCKED
 )
 
 // Too large for an int.
 const (
-	Forever uint64 = 18446744073709551615 // LIBFP_FOREVER
+	Forever uint64 = 0xffffffffffffffff // LIBFP_FOREVER
 )

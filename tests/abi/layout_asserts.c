@@ -4,6 +4,7 @@
  * offsets, values, signatures as capi/libfp.abi.json has them.
  * Generated from the public headers by tools/gen; do not edit.
  */
+/* clang-format off */
 #include <stddef.h>
 
 #include <libfp.h>
@@ -110,24 +111,24 @@ SAME(LIBFP_VERSION_MINOR == 9);
 SAME(LIBFP_VERSION_PATCH == 0);
 SAME(LIBFP_VERSION_NUMBER == 2304);
 SAME(LIBFP_NAME_MAX == 63);
-SAME(LIBFP_FOREVER == 18446744073709551615u);
+SAME(LIBFP_FOREVER == 0xffffffffffffffff);
 SAME(LIBFP_MT == 0);
 SAME(LIBFP_ST == 1);
-SAME(LIBFP_STATS == 1);
-SAME(LIBFP_CHECKED == 2);
-SAME(LIBFP_MEM_HUGE == 4);
-SAME(LIBFP_MEM_PREFAULT == 8);
-SAME(LIBFP_MEM_NODE == 16);
-SAME(LIBFP_FEATURE_RING == 1);
-SAME(LIBFP_FEATURE_AVX2 == 2);
+SAME(LIBFP_STATS == 0x1);
+SAME(LIBFP_CHECKED == 0x2);
+SAME(LIBFP_MEM_HUGE == 0x4);
+SAME(LIBFP_MEM_PREFAULT == 0x8);
+SAME(LIBFP_MEM_NODE == 0x10);
+SAME(LIBFP_FEATURE_RING == 0x1);
+SAME(LIBFP_FEATURE_AVX2 == 0x2);
 SAME(LIBFP_LOG_ERROR == 1);
 SAME(LIBFP_LOG_INFO == 2);
-SAME(LIBFP_RING_CAPACITY_MAX == 1073741824);
+SAME(LIBFP_RING_CAPACITY_MAX == 0x40000000);
 SAME(LIBFP_RING_ELEM_MAX == 4096);
 SAME(LIBFP_RING_ALIGN == 128);
-SAME(LIBFP_RING_BULK == 1);
-SAME(LIBFP_RING_STATS_COUNTED == 1);
-SAME(LIBFP_RING_STATS_BLOCKED == 2);
+SAME(LIBFP_RING_BULK == 0x1);
+SAME(LIBFP_RING_STATS_COUNTED == 0x1);
+SAME(LIBFP_RING_STATS_BLOCKED == 0x2);
 
 /* An initialiser names every member; -Wextra reports one that does not. */
 extern const fp_allocator fp_allocator_initial;

@@ -55,10 +55,8 @@ def strip(comment):
     if comment.startswith("//"):
         return comment[2:].strip()
     lines = comment[2:-2].splitlines()
-    # A comment behind a macro continues its line with a backslash.
-    lines = [re.sub(r"^\s*\* ?|\s*\\?\s*$", "", line) if i else
-             re.sub(r"\s*\\?\s*$", "", line) for i, line in enumerate(lines)]
-    return "\n".join(lines).strip()
+    return "\n".join(re.sub(r"^\s*\* ?|\s*$", "", line)
+                     for line in lines).strip()
 
 
 def before(comments, line, source_lines):
@@ -74,14 +72,6 @@ def before(comments, line, source_lines):
     if any(not text.strip() or re.search(r"[;{}#]", text) for text in between):
         return None
     return best
-
-
-def behind(comments, line):
-    """The comment that starts on this line, as one line of text."""
-    for comment in comments:
-        if comment.first == line:
-            return " ".join(comment.text.split())
-    return ""
 
 
 def parse(text, params):

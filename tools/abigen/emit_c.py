@@ -10,13 +10,6 @@ ASSERTS_PATH = "tests/abi/layout_asserts.c"
 NOTE = " * Generated from the public headers by tools/gen; do not edit.\n */\n"
 
 
-def literal(value):
-    if isinstance(value, str):
-        quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{quoted}"'
-    return str(value) if value < 2**63 else f"{value}u"
-
-
 def struct(t):
     members = "".join(f"\t{f.type.declare(f.name)};\n" for f in t.fields)
     return f"typedef struct {t.name} {{\n{members}}} {t.name};"
@@ -38,7 +31,7 @@ def declarations(model):
 
 def constants(model):
     """#define lines; cffi knows integers only, so strings stay out."""
-    return "".join(f"#define {c.name} {c.value}\n" for c in model.constants
+    return "".join(f"#define {c.name} {c.spelling}\n" for c in model.constants
                    if isinstance(c.value, int))
 
 
@@ -49,7 +42,7 @@ def emit_cdef(model):
 
 
 def emit_swig(model):
-    lines = "".join(f"#define {c.name} {literal(c.value)}\n"
+    lines = "".join(f"#define {c.name} {c.spelling}\n"
                     for c in model.constants)
     return ("/* SPDX-License-Identifier: BSD-2-Clause */\n"
             "/*\n * What SWIG wraps: included by the interface file, after its\n"
@@ -62,7 +55,7 @@ def emit_asserts(model):
             " * The frozen layout of the ABI, for the compiler to confirm: sizes,\n"
             " * offsets, values, signatures as capi/libfp.abi.json has them.\n"
             + NOTE +
-            "#include <stddef.h>\n\n#include <libfp.h>\n\n"
+            "/* clang-format off */\n#include <stddef.h>\n\n#include <libfp.h>\n\n"
             "#define SAME(what) _Static_assert(what, \"the ABI has changed\")\n"
             "#define TYPE(expr, ...) \\\n"
             "\tSAME(__builtin_types_compatible_p(__typeof__(expr), __VA_ARGS__))\n"
@@ -90,7 +83,7 @@ def emit_asserts(model):
     text += "\n"
     for c in model.constants:
         if isinstance(c.value, int):
-            text += f"SAME({c.name} == {literal(c.value)});\n"
+            text += f"SAME({c.name} == {c.spelling});\n"
     inits = [t for t in model.of(Struct) if any(
         name == "LIB" + t.name.upper() + "_INIT" for name, _ in model.macros)]
     if inits:

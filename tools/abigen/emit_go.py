@@ -13,17 +13,11 @@ def go_name(name):
                    for w in name.split("_")[1:])
 
 
-def value(constant):
-    if isinstance(constant.value, str):
-        return '"' + constant.value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return str(constant.value)
-
-
 def block(constants, type_name=""):
     """One const ( ) group with the columns where gofmt puts them."""
     names = [go_name(c.name) for c in constants]
     width = max(map(len, names))
-    values = [f"{type_name} = {value(c)}".lstrip() for c in constants]
+    values = [f"{type_name} = {c.spelling}".lstrip() for c in constants]
     longest = max(map(len, values))
     lines = "".join(f"\t{n:{width}} {v:{longest}} // {c.name}\n"
                     for n, v, c in zip(names, values, constants))

@@ -240,7 +240,7 @@ class Reader:
                 if not name.endswith("_H"):
                     self.problem(place, f"{name}: a macro without a value")
                 continue
-            wanted[name] = place
+            wanted[name] = body, place
         if not wanted:
             return
         program = f'#include "{UMBRELLA}"\n' + "".join(
@@ -255,19 +255,19 @@ class Reader:
             if not name.startswith(PREFIX):
                 continue
             name = name[len(PREFIX):]
-            place = wanted[name]
+            body, place = wanted[name]
             try:
                 value = consteval.evaluate(node.init)
             except consteval.NotConstant as error:
                 self.problem(place, f"{name}: {error}")
                 continue
-            doc = comments.behind(self.source(place.file)[1], place.line)
-            self.model.constants.append(Constant(name, place, value, doc))
+            self.model.constants.append(
+                Constant(name, place, value, spelling(value, body)))
 
     def one_by_one(self, wanted):
         """Some macro is no expression: finds out which."""
         tree = c_ast.FileAST([])
-        for name, place in wanted.items():
+        for name, (_, place) in wanted.items():
             program = f'#include "{UMBRELLA}"\nint {PREFIX}{name} = {name};\n'
             text, _ = split_defines(preprocess(self.root, program))
             try:
@@ -276,6 +276,16 @@ class Reader:
                 self.problem(place, f"{name}: not a constant expression; name it "
                              "..._INIT if it initialises a struct")
         return tree
+
+
+def spelling(value, body):
+    """A constant in C, Go and Python alike; flags keep their 0x."""
+    if isinstance(value, str):
+        quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{quoted}"'
+    if re.fullmatch(r"0x[0-9a-fA-F]+|0|[1-9][0-9]*", body):
+        return body
+    return hex(value) if value >= 2**63 else str(value)
 
 
 def read(root):

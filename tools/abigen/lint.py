@@ -2,9 +2,10 @@
 """The rules of the ABI, one function per subject. A header that breaks one is
 refused with its line, before anything is written."""
 
+import errno
 import re
 
-from . import layout
+from . import comments, layout
 from .model import Alias, Callback, Opaque, Struct
 
 # Unsigned results cannot carry a negative errno value.
@@ -52,6 +53,7 @@ def check_functions(model, problem):
             problem(f.place, f"{f.name}: the name is not fp_<part>_<verb>")
         check_result(model, f, problem)
         check_params(model, f, problem)
+        check_comment(model, f, problem)
         since = version_of(f.doc.since)
         if f.doc.since and since is None:
             problem(f.place, f"{f.name}: `Since: {f.doc.since}` is not a version "
@@ -59,6 +61,23 @@ def check_functions(model, problem):
         elif since and since > model.version[:2]:
             problem(f.place, f"{f.name}: `Since: {f.doc.since}` is newer than "
                     "LIBFP_VERSION_")
+
+
+def check_comment(model, f, problem):
+    entries = f.doc.entries
+    for code in comments.own_codes(f.doc):
+        if not hasattr(errno, code):
+            problem(f.place, f"{f.name}: -{code} is not an errno code")
+    names = {other.name for other in model.functions}
+    for key in ("Returns", "Threads", "Progress"):
+        for name in re.findall(r"\bas (fp_\w+)\(\)", entries.get(key, "")):
+            if name not in names:
+                problem(f.place, f"{f.name}: `{key}:` refers to {name}(), which is "
+                        "not declared")
+    if entries.get("Progress") and not re.search(
+            r"\b(wait-free|lock-free|blocking|as fp_\w+\(\))", entries["Progress"]):
+        problem(f.place, f"{f.name}: `Progress:` says neither wait-free, lock-free "
+                "nor blocking")
 
 
 def check_result(model, f, problem):

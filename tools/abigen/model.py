@@ -123,7 +123,7 @@ class Constant:
     name: str
     place: Place
     value: object  # int or str
-    doc: str = ""
+    spelling: str  # as the header writes it, if that is a plain number
 
 
 @dataclass
