@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names of status codes. Constants alone: async-signal-safe. libc's
+ * strerror() is not, depends on the locale, and does not give the E name.
+ */
+#include <errno.h>
+
+#include <libfp/base.h>
+
+static const struct {
+	int code;
+	const char *text;
+} error_names[] = {
+	{ 0, "success" },
+	{ EAGAIN, "EAGAIN: try again" },
+	{ EBUSY, "EBUSY: object in use" },
+	{ E2BIG, "E2BIG: struct is newer than this library" },
+	{ ECANCELED, "ECANCELED: interrupted" },
+	{ ECHILD, "ECHILD: object was made before a fork" },
+	{ EEXIST, "EEXIST: name is taken" },
+	{ EINVAL, "EINVAL: invalid argument" },
+	{ ENAMETOOLONG, "ENAMETOOLONG: name too long" },
+	{ ENOENT, "ENOENT: no object of that name" },
+	{ ENOMEM, "ENOMEM: out of memory" },
+	{ ENOSPC, "ENOSPC: no space left" },
+	{ ENXIO, "ENXIO: object cannot be waited on" },
+	{ EOPNOTSUPP, "EOPNOTSUPP: not supported by this library or object" },
+	{ EPIPE, "EPIPE: closed" },
+	{ EPROTO, "EPROTO: no object of a known layout in this memory" },
+	{ ETIMEDOUT, "ETIMEDOUT: timed out" },
+};
+
+const char *fp_strerror(int code)
+{
+	/* Unsigned: -INT_MIN does not exist as an int. */
+	unsigned wanted = code < 0 ? 0u - (unsigned)code : (unsigned)code;
+
+	for (unsigned i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
+		if ((unsigned)error_names[i].code == wanted)
+			return error_names[i].text;
+	return "unknown error";
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Thread slots: a small dense index per thread, for per-thread state in
+ * arrays. Taken at first use, given back at thread exit. See thread_slot.c.
+ */
+#ifndef FPI_BASE_THREAD_SLOT_H
+#define FPI_BASE_THREAD_SLOT_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/fork.h"
+
+#define FPI_THREAD_SLOTS 256
+#define FPI_NO_SLOT UINT32_MAX
+
+/* The calling thread, as this library knows it. */
+struct fpi_thread {
+	uint32_t slot;
+	uint32_t generation; /* fork generation in which slot holds */
+	uint32_t exited;     /* the exit hook has run */
+	uint32_t id_generation;
+	int64_t id;
+};
+
+/* Initial-exec: one load; the library is small enough for the reserve of dlopen. */
+extern _Thread_local struct fpi_thread fpi_thread
+	__attribute__((tls_model("initial-exec")));
+
+uint32_t fpi_thread_slot_take(void);
+int64_t fpi_thread_id_ask(void);
+
+/*
+ * The slot of this thread, below FPI_THREAD_SLOTS, or FPI_NO_SLOT: all are
+ * taken, or the thread is past its exit hook. No other thread has the same
+ * one. It stays the same until the thread exits (or forks: the child's thread
+ * takes a new one).
+ */
+FPI_INLINE uint32_t fpi_thread_slot(void)
+{
+	if (FPI_LIKELY(fpi_thread.generation == fpi_fork_generation()))
+		return fpi_thread.slot;
+	return fpi_thread_slot_take();
+}
+
+/* The kernel's id of this thread, right in a forked child too. */
+FPI_INLINE int64_t fpi_thread_id(void)
+{
+	if (FPI_LIKELY(fpi_thread.id_generation == fpi_fork_generation()))
+		return fpi_thread.id;
+	return fpi_thread_id_ask();
+}
+
+/*
+ * Has fn(slot) called on every thread with a slot when it exits, before the
+ * slot is given back. Registering the same function again does nothing.
+ * Call it before the first use of a slot that fn must hear of.
+ * Returns 0; -ENOSPC: the table is too small for the parts of the library.
+ */
+int fpi_thread_exit_register(void (*fn)(uint32_t slot));
+
+#endif
