@@ -21,7 +21,8 @@ REQUIRED = ("Returns", "Threads", "Progress", "Since")
 class Comment:
     first: int  # line of /*
     last: int  # line of */
-    text: str
+    text: str  # without its frame
+    span: tuple  # offsets in the source
 
 
 @dataclass
@@ -46,7 +47,7 @@ def scan(source):
             continue
         first = source.count("\n", 0, match.start()) + 1
         last = first + match.group().count("\n")
-        found.append(Comment(first, last, strip(match.group())))
+        found.append(Comment(first, last, strip(match.group()), match.span()))
     return found
 
 

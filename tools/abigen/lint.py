@@ -37,7 +37,6 @@ def version_of(text):
 
 
 def check_functions(model, problem):
-    types = {t.name for t in model.types}
     seen = set()
     for f in model.functions:
         if not f.exported:
@@ -45,8 +44,6 @@ def check_functions(model, problem):
         if f.name in seen:
             problem(f.place, f"{f.name}: declared twice")
         seen.add(f.name)
-        if f.name in types:
-            problem(f.place, f"{f.name}: shares its name with a type")
         if f.name not in WHOLE_LIBRARY and not (
                 re.fullmatch(r"fp(_[a-z0-9]+){2,}", f.name)
                 and belongs(f.name, f.place)):

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the gates of the ABI share: the tree, copies of it, the library.
+
+Each gate is a function that returns a list of problems; a test wants the list
+of the real tree to be empty, and more tests plant a break and want the gate to
+name it. A gate that cannot fail is no gate.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+sys.dont_write_bytecode = True
+
+
+def run(*command, cwd=ROOT, check=True):
+    """Runs a program that must exist. Returns its result with text output."""
+    done = subprocess.run([str(c) for c in command], cwd=cwd, text=True,
+                          capture_output=True, check=False)
+    if check and done.returncode:
+        pytest.fail(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
+    return done
+
+
+def edit(path, old, new):
+    """Replaces the one place where `old` stands; the break must be planted."""
+    text = path.read_text()
+    assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of the headers and of everything generated from them."""
+    from abigen.cli import EMITTERS
+    shutil.copytree(ROOT / "capi", tmp_path / "capi")
+    for name in EMITTERS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def library():
+    """The shared library under test."""
+    path = os.environ.get("LIBFP_SO")
+    if not path:
+        pytest.fail("LIBFP_SO must name the shared library (ctest sets it)")
+    if not Path(path).is_file():
+        pytest.fail(f"LIBFP_SO={path}: no such file")
+    return Path(path).resolve()
