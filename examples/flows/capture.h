@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Capture files: reading one (pcap, pcapng, from a file or from standard
+ * input), and writing the packets again as pcap.
+ */
+#ifndef FLOWS_CAPTURE_H
+#define FLOWS_CAPTURE_H
+
+#include <pcap/pcap.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CAPTURE_ERROR 512 /* bytes of an error text */
+
+struct capture;
+
+/* "-" is standard input. NULL: failed, and error says why. */
+struct capture *capture_open(const char *path, char error[CAPTURE_ERROR]);
+void capture_close(struct capture *c);
+
+/* libpcap's DLT_ number, and its name for messages. */
+int capture_link_type(const struct capture *c);
+const char *capture_link_name(const struct capture *c);
+
+/* The longest packet that the file may hold. */
+uint32_t capture_snapshot(const struct capture *c);
+
+/*
+ * 1: a packet, valid until the next call; 0: the end; -1: the file is cut or
+ * damaged here, and error says how.
+ */
+int capture_next(struct capture *c, const struct pcap_pkthdr **header,
+		 const uint8_t **data, char error[CAPTURE_ERROR]);
+
+/* Time stamp of a packet of this capture, in ns since 1970, modulo 2^64. */
+uint64_t capture_time_ns(const struct capture *c, const struct pcap_pkthdr *header);
+
+/* Bytes read so far, and of the whole file (0: not known, as for a pipe). */
+uint64_t capture_bytes_read(const struct capture *c);
+uint64_t capture_bytes_total(const struct capture *c);
+
+struct echo;
+
+/*
+ * A pcap file with the capture's link type, snapshot length and resolution of
+ * time stamps. NULL: failed, and error says why.
+ */
+struct echo *echo_open(const struct capture *c, const char *path,
+		       char error[CAPTURE_ERROR]);
+/* 0, or an errno value: the file is lost. */
+int echo_write(struct echo *e, const struct pcap_pkthdr *header,
+	       const uint8_t *data);
+/* Flushes and closes; 0, or an errno value: the file is lost. */
+int echo_close(struct echo *e);
+
+#endif

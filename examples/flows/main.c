@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fp-flows: the flow table of a packet capture, made by worker threads that are
+ * fed through libfp rings. This file is the command line and the exit codes:
+ *
+ *   0  everything read and written
+ *   1  the capture is cut or damaged; what could be read was written
+ *   2  nothing usable: bad usage, unreadable input, unknown link type, disk full
+ *
+ * Read next: pipeline.c (threads and rings), parse.c (frames to flows).
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <libfp/base.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "pipeline.h"
+#include "report.h"
+
+#define EXIT_OK 0
+#define EXIT_DAMAGED 1
+#define EXIT_NOTHING 2
+
+#define DEFAULT_WORKERS_MAX 8
+#define TOP_MAX 1000000
+
+struct options {
+	const char *input;
+	const char *csv;
+	const char *echo; /* NULL: none */
+	unsigned int workers;
+	unsigned int ring;
+	unsigned int top;
+	int quiet;
+};
+
+static const char usage_text[] =
+	"usage: fp-flows [options] FILE|-\n"
+	"Writes the flow table of a capture (pcap or pcapng; - is standard input).\n"
+	"\n"
+	"  -w, --workers N   worker threads, 1 to 64 (default: cores - 1, 1 to 8)\n"
+	"  -o, --output FILE the flow table (default: flows.csv; -: standard output)\n"
+	"      --echo FILE   also write the packets again, in input order, as pcap\n"
+	"      --top N       flows in the table that is printed (default: 10; 0: none)\n"
+	"      --ring N      slots of each ring, 1 to 65536 (default: 1024)\n"
+	"  -q, --quiet       no summary and no progress line\n"
+	"      --version     the version of the library\n"
+	"  -h, --help        this text\n"
+	"\n"
+	"Exit code: 0; 1: the capture is cut or damaged and what could be read was\n"
+	"written; 2: anything else.\n";
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+{
+	va_list args;
+
+	fputs("fp-flows: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* ---- options ---- */
+
+static unsigned int default_workers(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (cores < 2)
+		return 1;
+	return cores > DEFAULT_WORKERS_MAX ? DEFAULT_WORKERS_MAX :
+					     (unsigned int)cores - 1;
+}
+
+static int parse_number(const char *option, const char *text, unsigned int min,
+			unsigned int max, unsigned int *out)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value < min || value > max) {
+		complain("%s wants a number from %u to %u, not \"%s\"", option, min, max,
+			 text);
+		return -1;
+	}
+	*out = (unsigned int)value;
+	return 0;
+}
+
+/* -1: go on; otherwise the exit code. */
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	enum { OPT_ECHO = 256, OPT_TOP, OPT_RING, OPT_VERSION };
+	static const struct option longs[] = {
+		{ "workers", required_argument, NULL, 'w' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "echo", required_argument, NULL, OPT_ECHO },
+		{ "top", required_argument, NULL, OPT_TOP },
+		{ "ring", required_argument, NULL, OPT_RING },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "version", no_argument, NULL, OPT_VERSION },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c, rc = 0;
+
+	while (!rc && (c = getopt_long(argc, argv, "w:o:qh", longs, NULL)) != -1) {
+		switch (c) {
+		case 'w':
+			rc = parse_number("--workers", optarg, 1, PIPELINE_WORKERS_MAX,
+					  &o->workers);
+			break;
+		case 'o':
+			o->csv = optarg;
+			break;
+		case OPT_ECHO:
+			o->echo = optarg;
+			break;
+		case OPT_TOP:
+			rc = parse_number("--top", optarg, 0, TOP_MAX, &o->top);
+			break;
+		case OPT_RING:
+			rc = parse_number("--ring", optarg, 1, PIPELINE_RING_MAX, &o->ring);
+			break;
+		case 'q':
+			o->quiet = 1;
+			break;
+		case OPT_VERSION:
+			printf("fp-flows %s\n", fp_version_string());
+			return fflush(stdout) ? EXIT_NOTHING : EXIT_OK;
+		case 'h':
+			fputs(usage_text, stdout);
+			return fflush(stdout) ? EXIT_NOTHING : EXIT_OK;
+		default:
+			rc = -1;
+		}
+	}
+	if (!rc && optind != argc - 1) {
+		complain("give one capture file, or - for standard input");
+		rc = -1;
+	}
+	if (rc) {
+		fputs("Try \"fp-flows --help\".\n", stderr);
+		return EXIT_NOTHING;
+	}
+	o->input = argv[optind];
+	return -1;
+}
+
+/* True if both are the same regular file. "-" is no file. */
+static int same_file(const char *x, const char *y)
+{
+	struct stat sx, sy;
+
+	return x && y && strcmp(x, "-") && strcmp(y, "-") && !stat(x, &sx) &&
+	       !stat(y, &sy) && S_ISREG(sx.st_mode) && sx.st_dev == sy.st_dev &&
+	       sx.st_ino == sy.st_ino;
+}
+
+/* ---- the run ---- */
+
+struct job {
+	struct options options;
+	struct capture *capture;
+	struct echo *echo;
+	FILE *csv;
+};
+
+static FILE *open_csv(const char *path)
+{
+	return strcmp(path, "-") ? fopen(path, "w") : stdout;
+}
+
+/* Opens everything before anything is read, so that a bad path shows at once. */
+static int open_files(struct job *j)
+{
+	const struct options *o = &j->options;
+	char error[CAPTURE_ERROR];
+
+	j->capture = capture_open(o->input, error);
+	if (!j->capture) {
+		complain("%s: %s", o->input, error);
+		return -1;
+	}
+	if (!frame_link_supported(capture_link_type(j->capture))) {
+		complain("%s: link type %s (%d) is not supported", o->input,
+			 capture_link_name(j->capture), capture_link_type(j->capture));
+		return -1;
+	}
+	if (same_file(o->input, o->csv) || same_file(o->input, o->echo)) {
+		complain("%s: an output must not be the input", o->input);
+		return -1;
+	}
+	j->csv = open_csv(o->csv);
+	if (!j->csv) {
+		complain("%s: %s", o->csv, strerror(errno));
+		return -1;
+	}
+	if (same_file(o->csv, o->echo)) {
+		complain("%s: both outputs are the same file", o->csv);
+		return -1;
+	}
+	if (o->echo) {
+		j->echo = echo_open(j->capture, o->echo, error);
+		if (!j->echo) {
+			complain("%s: %s", o->echo, error);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Writes out what stdio holds; 0, or -1 after a complaint. */
+static int finish_stream(FILE *stream, const char *name, int close)
+{
+	int failed;
+
+	errno = 0;
+	failed = ferror(stream) || fflush(stream);
+	if (close && fclose(stream))
+		failed = 1;
+	if (failed)
+		complain("%s: %s", name, strerror(errno ? errno : EIO));
+	return failed ? -1 : 0;
+}
+
+static int finish_echo(struct job *j)
+{
+	int rc = echo_close(j->echo);
+
+	j->echo = NULL;
+	if (rc)
+		complain("%s: %s", j->options.echo, strerror(rc));
+	return rc ? -1 : 0;
+}
+
+static int finish_csv(struct job *j)
+{
+	FILE *csv = j->csv;
+
+	j->csv = NULL;
+	return finish_stream(csv, j->options.csv, csv != stdout);
+}
+
+static int write_results(struct job *j, const struct pipeline_result *result)
+{
+	const struct options *o = &j->options;
+	const struct report_names names = { o->input, o->csv, o->echo };
+	FILE *summary = j->csv == stdout ? stderr : stdout;
+	const struct flow **flows;
+	size_t count;
+	int rc;
+
+	flows = report_sort(result, &count);
+	if (!flows) {
+		complain("out of memory");
+		return -1;
+	}
+	report_csv(j->csv, flows, count);
+	rc = finish_csv(j);
+	if (!rc && !o->quiet) {
+		report_summary(summary, result, &names, flows, count, o->top);
+		rc = finish_stream(summary, "summary", 0);
+	}
+	free(flows);
+	return rc;
+}
+
+static int run(struct job *j)
+{
+	const struct pipeline_opts opts = {
+		.workers = j->options.workers,
+		.ring_capacity = j->options.ring,
+		.echo = j->echo,
+		.progress = !j->options.quiet && isatty(STDERR_FILENO),
+	};
+	struct pipeline_result result;
+	enum pipeline_status status = pipeline_run(j->capture, &opts, &result);
+	int rc = EXIT_OK;
+
+	if (status == PIPELINE_FAILED) {
+		complain("%s", result.error);
+		rc = EXIT_NOTHING;
+	} else if (status == PIPELINE_DAMAGED) {
+		complain("%s: %s (after %llu packets, which are in the results)",
+			 j->options.input, result.error,
+			 (unsigned long long)result.packets);
+		rc = EXIT_DAMAGED;
+	}
+	if (j->echo && finish_echo(j))
+		rc = EXIT_NOTHING;
+	if (rc != EXIT_NOTHING && write_results(j, &result))
+		rc = EXIT_NOTHING;
+	pipeline_result_free(&result);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct job job = {
+		.options = {
+			.csv = "flows.csv",
+			.workers = default_workers(),
+			.ring = 1024,
+			.top = 10,
+		},
+	};
+	int rc = parse_options(argc, argv, &job.options);
+
+	if (rc >= 0)
+		return rc;
+	rc = open_files(&job) ? EXIT_NOTHING : run(&job);
+	if (job.echo)
+		echo_close(job.echo);
+	if (job.csv && job.csv != stdout)
+		fclose(job.csv);
+	if (job.capture)
+		capture_close(job.capture);
+	return rc;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The pipeline:
+ *
+ *              +-> ring -> worker -+
+ *     reader --+-> ring -> worker -+-> done ring -> writer
+ *       ^      +-> ring -> worker -+                  |
+ *       +------------------ free ring <---------------+
+ *
+ * The calling thread is the reader. It takes an empty packet from the free
+ * ring, reads and parses a frame into it, and passes it to the worker that the
+ * flow's hash chooses, so that both directions of a flow meet one worker in
+ * input order and no flow table needs a lock. Only with an echo there are a done
+ * ring and a writer, which puts the packets back into input order; without, the
+ * workers return packets to the free ring themselves.
+ *
+ * Only pointers travel, in bursts. A side of a ring that one thread uses is
+ * LIBFP_ST, the side that all workers share is LIBFP_MT.
+ *
+ * Memory is bounded: there are PACKETS packets, made at the start; frames are
+ * copied only for an echo, into buffers that grow to the longest frame they meet
+ * and are kept.
+ *
+ * Order: a packet holds its place in the input as `seq`. The writer releases
+ * packets in that order, so all packets in flight lie within PACKETS of the next
+ * one: an array of PACKETS entries is enough to sort them.
+ *
+ * No deadlock, whatever the ring capacity: the free ring has room for all
+ * packets, so whoever returns one never waits for long; the writer always has a
+ * place for what the workers hand to it; a worker waits only for the writer; the
+ * reader passes on all packets that it still collects before it waits for a free
+ * one.
+ *
+ * The end: the reader closes the workers' rings; a worker ends when its ring
+ * gives -EPIPE, which is after everything in it; then the done ring is closed,
+ * and the writer ends in the same way. After a failure (disk, memory) the reader
+ * stops, and the others go on emptying their rings until the end comes to them.
+ */
+#include "pipeline.h"
+
+#include <errno.h>
+#include <libfp/ring.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "progress.h"
+
+#define PACKETS 4096 /* in flight */
+#define BURST 32
+#define PROGRESS_EVERY 256 /* packets; a power of two */
+
+struct packet {
+	struct pcap_pkthdr header;
+	uint64_t seq;
+	uint64_t time_ns;
+	struct frame frame;
+	uint8_t *data; /* a copy of the frame, for the echo */
+	uint32_t data_room;
+};
+
+struct burst {
+	struct packet *packets[BURST];
+	uint32_t count;
+};
+
+struct pipeline;
+
+struct worker {
+	_Alignas(128) struct pipeline *pipeline;
+	fp_ring *in;
+	struct flow_table *table;
+	struct pipeline_counts counts;
+	struct burst staged; /* the reader's: not yet in the ring */
+	pthread_t thread;
+	int started;
+};
+
+struct pipeline {
+	struct capture *capture;
+	struct echo *echo;
+	unsigned int workers;
+	struct worker *worker;
+	struct packet *packets;
+	fp_ring *free;
+	fp_ring *done; /* NULL: no echo */
+	pthread_t writer;
+	int writer_started;
+	atomic_int failed; /* set by the first to fail, who alone writes failure */
+	char failure[CAPTURE_ERROR];
+	char *error; /* the reader's: set up, or damage of the capture */
+};
+
+/* ---- waiting ---- */
+
+static void cpu_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/*
+ * For a ring that is full or empty: spins briefly, then lets others run, then
+ * sleeps, so that the pipeline also works where threads share one core.
+ */
+static void back_off(unsigned int *tries)
+{
+	struct timespec nap = { 0, 50 * 1000 };
+
+	if (*tries < 32) {
+		for (int i = 0; i < 16; i++)
+			cpu_pause();
+	} else if (*tries < 64) {
+		sched_yield();
+	} else {
+		nanosleep(&nap, NULL);
+		return;
+	}
+	++*tries;
+}
+
+/* Moves all n packets into the ring. */
+static void put_all(fp_ring *ring, struct packet **packets, uint32_t n)
+{
+	unsigned int tries = 0;
+
+	while (n) {
+		int32_t moved = fp_ring_enqueue_burst(ring, packets, n, NULL);
+
+		if (moved > 0) {
+			packets += moved;
+			n -= (uint32_t)moved;
+			tries = 0;
+		} else {
+			back_off(&tries);
+		}
+	}
+}
+
+/* Takes 1 to BURST packets; 0: the ring is closed and empty. */
+static uint32_t take_some(fp_ring *ring, struct packet **packets)
+{
+	unsigned int tries = 0;
+
+	for (;;) {
+		int32_t n = fp_ring_dequeue_burst(ring, packets, BURST, NULL);
+
+		if (n > 0)
+			return (uint32_t)n;
+		if (n == -EPIPE)
+			return 0;
+		back_off(&tries);
+	}
+}
+
+static void fail(struct pipeline *p, const char *what, int code)
+{
+	int expected = 0;
+
+	if (!atomic_compare_exchange_strong(&p->failed, &expected, 1))
+		return;
+	if (code)
+		snprintf(p->failure, CAPTURE_ERROR, "%s: %s", what, strerror(code));
+	else
+		snprintf(p->failure, CAPTURE_ERROR, "%s", what);
+}
+
+static int has_failed(struct pipeline *p)
+{
+	return atomic_load_explicit(&p->failed, memory_order_relaxed);
+}
+
+/* ---- worker ---- */
+
+static void count_packet(struct worker *w, const struct packet *packet)
+{
+	const struct frame *f = &packet->frame;
+
+	w->counts.frames[f->verdict]++;
+	w->counts.bytes[f->verdict] += packet->header.len;
+	w->counts.ip4 += f->version == 4;
+	w->counts.ip6 += f->version == 6;
+	if (f->verdict == FRAME_FLOW &&
+	    flow_table_add(w->table, f, packet->time_ns, packet->header.len))
+		fail(w->pipeline, "flow table: out of memory", 0);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct pipeline *p = w->pipeline;
+	fp_ring *out = p->done ? p->done : p->free;
+	struct packet *batch[BURST];
+	uint32_t n;
+
+	while ((n = take_some(w->in, batch))) {
+		for (uint32_t i = 0; i < n; i++)
+			count_packet(w, batch[i]);
+		put_all(out, batch, n);
+	}
+	return NULL;
+}
+
+/* ---- writer ---- */
+
+static void write_packet(struct pipeline *p, const struct packet *packet)
+{
+	int rc;
+
+	if (has_failed(p))
+		return;
+	rc = echo_write(p->echo, &packet->header, packet->data);
+	if (rc)
+		fail(p, "echo", rc);
+}
+
+static void *writer_main(void *arg)
+{
+	struct pipeline *p = arg;
+	struct packet *waiting[PACKETS] = { NULL }; /* by seq */
+	struct packet *batch[BURST];
+	struct burst release = { .count = 0 };
+	uint64_t next = 0;
+	uint32_t n;
+
+	while ((n = take_some(p->done, batch))) {
+		for (uint32_t i = 0; i < n; i++)
+			waiting[batch[i]->seq % PACKETS] = batch[i];
+		while (waiting[next % PACKETS]) {
+			struct packet *packet = waiting[next % PACKETS];
+
+			waiting[next % PACKETS] = NULL;
+			next++;
+			write_packet(p, packet);
+			release.packets[release.count++] = packet;
+			if (release.count == BURST) {
+				put_all(p->free, release.packets, BURST);
+				release.count = 0;
+			}
+		}
+		put_all(p->free, release.packets, release.count);
+		release.count = 0;
+	}
+	return NULL;
+}
+
+/* ---- reader ---- */
+
+static void flush_staged(struct worker *w)
+{
+	put_all(w->in, w->staged.packets, w->staged.count);
+	w->staged.count = 0;
+}
+
+static void flush_all_staged(struct pipeline *p)
+{
+	for (unsigned int i = 0; i < p->workers; i++)
+		flush_staged(&p->worker[i]);
+}
+
+static struct packet *take_free(struct pipeline *p, struct burst *stock)
+{
+	unsigned int tries = 0;
+
+	while (!stock->count) {
+		int32_t n = fp_ring_dequeue_burst(p->free, stock->packets, BURST, NULL);
+
+		if (n > 0) {
+			stock->count = (uint32_t)n;
+			break;
+		}
+		flush_all_staged(p);
+		back_off(&tries);
+	}
+	return stock->packets[--stock->count];
+}
+
+/* 0, or -1: out of memory. */
+static int keep_data(struct packet *packet, const uint8_t *data, uint32_t n)
+{
+	if (n > packet->data_room) {
+		uint32_t room = 2048;
+		uint8_t *grown;
+
+		while (room < n && room < 1u << 31)
+			room *= 2;
+		if (room < n)
+			room = n;
+		grown = realloc(packet->data, room);
+		if (!grown)
+			return -1;
+		packet->data = grown;
+		packet->data_room = room;
+	}
+	if (n)
+		memcpy(packet->data, data, n);
+	return 0;
+}
+
+/* The worker of a flow; frames without a flow take turns. */
+static struct worker *choose_worker(struct pipeline *p, const struct packet *packet)
+{
+	uint64_t hash = packet->frame.hash >> 32; /* tables use the low bits */
+
+	if (packet->frame.verdict != FRAME_FLOW)
+		return &p->worker[packet->seq % p->workers];
+	return &p->worker[hash * p->workers >> 32];
+}
+
+static enum pipeline_status read_all(struct pipeline *p, struct progress *progress,
+				     uint64_t *packets)
+{
+	int link_type = capture_link_type(p->capture);
+	struct burst stock = { .count = 0 };
+	const struct pcap_pkthdr *header;
+	const uint8_t *data;
+	uint64_t seq = 0;
+	int rc;
+
+	while (!has_failed(p)) {
+		struct packet *packet;
+		struct worker *w;
+
+		rc = capture_next(p->capture, &header, &data, p->error);
+		if (rc <= 0) {
+			*packets = seq;
+			return rc ? PIPELINE_DAMAGED : PIPELINE_COMPLETE;
+		}
+		packet = take_free(p, &stock);
+		packet->header = *header;
+		packet->seq = seq++;
+		packet->time_ns = capture_time_ns(p->capture, header);
+		frame_parse(link_type, data, header->caplen, &packet->frame);
+		if (p->echo && keep_data(packet, data, header->caplen)) {
+			fail(p, "packet buffer: out of memory", 0);
+			break;
+		}
+		w = choose_worker(p, packet);
+		w->staged.packets[w->staged.count++] = packet;
+		if (w->staged.count == BURST)
+			flush_staged(w);
+		if (seq % PROGRESS_EVERY == 0)
+			progress_update(progress, seq, capture_bytes_read(p->capture),
+					capture_bytes_total(p->capture));
+	}
+	return PIPELINE_FAILED;
+}
+
+/* ---- set up and take down ---- */
+
+static int make_ring(fp_ring **ring, uint32_t capacity, uint32_t producer)
+{
+	fp_ring_opts opts = LIBFP_RING_OPTS_INIT;
+
+	opts.capacity = capacity;
+	opts.producer = producer;
+	opts.consumer = LIBFP_ST;
+	return fp_ring_create(&opts, ring);
+}
+
+static int make_rings(struct pipeline *p, const struct pipeline_opts *opts)
+{
+	int rc;
+
+	/* Without an echo all workers return packets, else the writer alone. */
+	rc = make_ring(&p->free, PACKETS, p->echo ? LIBFP_ST : LIBFP_MT);
+	if (!rc && p->echo)
+		rc = make_ring(&p->done, opts->ring_capacity, LIBFP_MT);
+	for (unsigned int i = 0; !rc && i < p->workers; i++)
+		rc = make_ring(&p->worker[i].in, opts->ring_capacity, LIBFP_ST);
+	if (rc)
+		snprintf(p->error, CAPTURE_ERROR, "ring: %s", fp_strerror(rc));
+	return rc;
+}
+
+static int make_packets(struct pipeline *p)
+{
+	p->packets = calloc(PACKETS, sizeof(*p->packets));
+	if (!p->packets) {
+		snprintf(p->error, CAPTURE_ERROR, "out of memory");
+		return -1;
+	}
+	for (unsigned int i = 0; i < PACKETS; i++) {
+		struct packet *packet = &p->packets[i];
+
+		put_all(p->free, &packet, 1);
+	}
+	return 0;
+}
+
+static int start_threads(struct pipeline *p)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; !rc && i < p->workers; i++) {
+		struct worker *w = &p->worker[i];
+
+		rc = pthread_create(&w->thread, NULL, worker_main, w);
+		w->started = !rc;
+	}
+	if (!rc && p->echo) {
+		rc = pthread_create(&p->writer, NULL, writer_main, p);
+		p->writer_started = !rc;
+	}
+	if (rc)
+		snprintf(p->error, CAPTURE_ERROR, "thread: %s", strerror(rc));
+	return rc;
+}
+
+static void join_threads(struct pipeline *p)
+{
+	for (unsigned int i = 0; i < p->workers; i++)
+		fp_ring_close(p->worker[i].in);
+	for (unsigned int i = 0; i < p->workers; i++)
+		if (p->worker[i].started)
+			pthread_join(p->worker[i].thread, NULL);
+	fp_ring_close(p->done);
+	if (p->writer_started)
+		pthread_join(p->writer, NULL);
+}
+
+static void take_down(struct pipeline *p)
+{
+	for (unsigned int i = 0; p->worker && i < p->workers; i++)
+		fp_ring_destroy(p->worker[i].in);
+	fp_ring_destroy(p->done);
+	fp_ring_destroy(p->free);
+	for (unsigned int i = 0; p->packets && i < PACKETS; i++)
+		free(p->packets[i].data);
+	free(p->packets);
+	free(p->worker);
+}
+
+static void add_counts(struct pipeline_counts *sum, const struct pipeline_counts *c)
+{
+	for (int v = 0; v < FRAME_VERDICTS; v++) {
+		sum->frames[v] += c->frames[v];
+		sum->bytes[v] += c->bytes[v];
+	}
+	sum->ip4 += c->ip4;
+	sum->ip6 += c->ip6;
+}
+
+static int make_workers(struct pipeline *p, struct pipeline_result *result)
+{
+	p->worker = aligned_alloc(_Alignof(struct worker),
+				  p->workers * sizeof(*p->worker));
+	if (!p->worker)
+		goto no_memory;
+	memset(p->worker, 0, p->workers * sizeof(*p->worker));
+	for (unsigned int i = 0; i < p->workers; i++) {
+		p->worker[i].pipeline = p;
+		p->worker[i].table = &result->tables[i];
+		if (flow_table_init(&result->tables[i]))
+			goto no_memory;
+	}
+	return 0;
+
+no_memory:
+	snprintf(p->error, CAPTURE_ERROR, "out of memory");
+	return -1;
+}
+
+enum pipeline_status pipeline_run(struct capture *capture,
+				  const struct pipeline_opts *opts,
+				  struct pipeline_result *result)
+{
+	struct pipeline p = {
+		.capture = capture,
+		.echo = opts->echo,
+		.workers = opts->workers,
+	};
+	enum pipeline_status status = PIPELINE_FAILED;
+	struct progress progress;
+
+	memset(result, 0, sizeof(*result));
+	result->workers = opts->workers;
+	p.error = result->error;
+	progress_start(&progress, opts->progress);
+	if (make_workers(&p, result) || make_rings(&p, opts) || make_packets(&p))
+		goto out;
+	if (!start_threads(&p))
+		status = read_all(&p, &progress, &result->packets);
+	flush_all_staged(&p);
+	join_threads(&p);
+	if (has_failed(&p)) {
+		status = PIPELINE_FAILED;
+		memcpy(result->error, p.failure, sizeof(result->error));
+	}
+	for (unsigned int i = 0; i < p.workers; i++)
+		add_counts(&result->counts, &p.worker[i].counts);
+	result->seconds = (double)(now_ns() - progress.start_ns) / 1e9;
+	progress_end(&progress);
+out:
+	take_down(&p);
+	return status;
+}
+
+void pipeline_result_free(struct pipeline_result *result)
+{
+	for (unsigned int i = 0; i < result->workers; i++)
+		flow_table_free(&result->tables[i]);
+}
