@@ -3,10 +3,10 @@
  * Element copy: fast for 4 to 4096 bytes, where a call of memcpy costs more
  * than the copy.
  *
- * Written once with vector types. In an ordinary function the compiler makes
- * 16-byte moves of it (SSE2, NEON); inlined into a function with
- * __attribute__((target("avx2"))) the same text becomes 32-byte moves. The
- * caller chooses between two such functions once, with fpi_cpu_avx2().
+ * Written once, in moves of 32 bytes. `avx2` is a constant: with 1, inlined
+ * into a function with __attribute__((target("avx2"))), each is one move; with
+ * 0 it is two of 16 bytes (SSE2, NEON). The caller chooses between two such
+ * functions once, with fpi_cpu_avx2().
  */
 #ifndef FPI_BASE_COPY_H
 #define FPI_BASE_COPY_H
@@ -26,40 +26,58 @@ void fpi_cpu_override(int avx2);
 
 #ifndef FPI_COPY_OVERRIDDEN
 
-/* Moves of any alignment, of memory of any type. */
-typedef uint64_t fpi_move32
-	__attribute__((vector_size(32), aligned(1), may_alias));
-typedef uint64_t fpi_move16
-	__attribute__((vector_size(16), aligned(1), may_alias));
-typedef uint64_t fpi_move8 __attribute__((aligned(1), may_alias));
-typedef uint32_t fpi_move4 __attribute__((aligned(1), may_alias));
+/*
+ * Moves of any alignment, of memory of any type: memcpy through a local of the
+ * right width, which GCC and Clang turn into plain register moves.
+ */
+#define FPI_DEFINE_MOVE(bytes, type)                                          \
+	FPI_INLINE void fpi_move##bytes(unsigned char *d, const unsigned char *s) \
+	{                                                                     \
+		type t;                                                       \
+		memcpy(&t, s, sizeof(t));                                     \
+		memcpy(d, &t, sizeof(t));                                     \
+	}
+typedef uint64_t fpi_vector16 __attribute__((vector_size(16)));
+typedef uint64_t fpi_vector32 __attribute__((vector_size(32)));
+FPI_DEFINE_MOVE(4, uint32_t)
+FPI_DEFINE_MOVE(8, uint64_t)
+FPI_DEFINE_MOVE(16, fpi_vector16)
+FPI_DEFINE_MOVE(32_avx2, fpi_vector32)
 
-#define FPI_MOVE(type, d, s) \
-	(*(type *)(void *)(d) = *(const type *)(const void *)(s))
-
-/* Above this libc's memcpy is at least as fast. */
-#define FPI_COPY_INLINE_MAX 4096
+FPI_INLINE void fpi_move32(unsigned char *d, const unsigned char *s, int avx2)
+{
+	if (avx2) {
+		fpi_move32_avx2(d, s);
+	} else {
+		/* Not one vector: GCC spills what has no register of its width. */
+		fpi_move16(d, s);
+		fpi_move16(d + 16, s + 16);
+	}
+}
 
 /* bytes < 32: the first and the last move overlap where they must. */
 FPI_INLINE void fpi_copy_small(unsigned char *d, const unsigned char *s,
 			       size_t bytes)
 {
 	if (bytes >= 16) {
-		FPI_MOVE(fpi_move16, d, s);
-		FPI_MOVE(fpi_move16, d + bytes - 16, s + bytes - 16);
+		fpi_move16(d, s);
+		fpi_move16(d + bytes - 16, s + bytes - 16);
 	} else if (bytes >= 8) {
-		FPI_MOVE(fpi_move8, d, s);
-		FPI_MOVE(fpi_move8, d + bytes - 8, s + bytes - 8);
+		fpi_move8(d, s);
+		fpi_move8(d + bytes - 8, s + bytes - 8);
 	} else {
-		FPI_MOVE(fpi_move4, d, s);
+		fpi_move4(d, s);
 	}
 }
+
+/* Above this libc's memcpy is at least as fast. */
+#define FPI_COPY_INLINE_MAX 4096
 
 /*
  * Copies bytes (a multiple of 4, at least 4) between areas that do not overlap
  * and that nobody else reads or writes meanwhile; any alignment.
  */
-FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
+FPI_INLINE void fpi_copy_with(void *dst, const void *src, size_t bytes, int avx2)
 {
 	unsigned char *d = (unsigned char *)dst;
 	const unsigned char *s = (const unsigned char *)src;
@@ -74,30 +92,34 @@ FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
 		return;
 	}
 	for (; left >= 128; left -= 128, d += 128, s += 128) {
-		fpi_move32 a = ((const fpi_move32 *)(const void *)s)[0];
-		fpi_move32 b = ((const fpi_move32 *)(const void *)s)[1];
-		fpi_move32 c = ((const fpi_move32 *)(const void *)s)[2];
-		fpi_move32 e = ((const fpi_move32 *)(const void *)s)[3];
-
-		((fpi_move32 *)(void *)d)[0] = a;
-		((fpi_move32 *)(void *)d)[1] = b;
-		((fpi_move32 *)(void *)d)[2] = c;
-		((fpi_move32 *)(void *)d)[3] = e;
+		fpi_move32(d, s, avx2);
+		fpi_move32(d + 32, s + 32, avx2);
+		fpi_move32(d + 64, s + 64, avx2);
+		fpi_move32(d + 96, s + 96, avx2);
 	}
 	if (left >= 64) {
-		FPI_MOVE(fpi_move32, d, s);
-		FPI_MOVE(fpi_move32, d + 32, s + 32);
+		fpi_move32(d, s, avx2);
+		fpi_move32(d + 32, s + 32, avx2);
 		left -= 64, d += 64, s += 64;
 	}
 	if (left >= 32) {
-		FPI_MOVE(fpi_move32, d, s);
+		fpi_move32(d, s, avx2);
 		left -= 32, d += 32, s += 32;
 	}
 	/* At least 32 bytes in all: the last move may reach back. */
 	if (left)
-		FPI_MOVE(fpi_move32, d + left - 32, s + left - 32);
+		fpi_move32(d + left - 32, s + left - 32, avx2);
 }
 
+/* The same in baseline code. */
+FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
+{
+	fpi_copy_with(dst, src, bytes, 0);
+}
+
+#else
+#define fpi_copy_with(dst, src, bytes, avx2) \
+	((void)(avx2), fpi_copy(dst, src, bytes))
 #endif /* FPI_COPY_OVERRIDDEN */
 
 #endif
