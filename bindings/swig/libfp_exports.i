@@ -10,7 +10,7 @@
 #define LIBFP_VERSION_PATCH 0
 #define LIBFP_VERSION_NUMBER 2304
 #define LIBFP_NAME_MAX 63
-#define LIBFP_FOREVER 0xffffffffffffffff
+#define LIBFP_FOREVER 0xffffffffffffffffULL
 #define LIBFP_MT 0
 #define LIBFP_ST 1
 #define LIBFP_STATS 0x1

@@ -201,6 +201,19 @@ def test_the_small_header_is_accepted(tmp_path):
     assert abi["structs"][0]["size"] == 32
 
 
+def test_large_constants_keep_their_value(tmp_path):
+    files = small(tmp_path, "#define LIBFP_RING_MAX 8",
+                  "#define LIBFP_RING_MAX UINT64_MAX\n#define LIBFP_RING_MASK "
+                  "((uint32_t)1 << 4 | 0x0f)")
+    assert ('"LIBFP_RING_MAX", "value": 18446744073709551615'
+            in files["capi/libfp.abi.json"])
+    assert "#define LIBFP_RING_MAX 0xffffffffffffffffULL\n" in \
+        files["bindings/swig/libfp_exports.i"], "SWIG would make it an int"
+    assert "\tRingMax uint64 = 0xffffffffffffffff // LIBFP_RING_MAX\n" in \
+        files["bindings/go/constants.go"], "it does not fit Go's int"
+    assert "#define LIBFP_RING_MASK 31\n" in files["python/src/libfp/_cdef.h"]
+
+
 RULES = [
     # functions
     ("no_api_macro", COUNT, COUNT[len("LIBFP_API "):], "without LIBFP_API"),

@@ -41,8 +41,14 @@ def emit_cdef(model):
             + "\n" + constants(model) + "\n" + declarations(model))
 
 
+def swig_literal(constant):
+    """SWIG takes a number without a suffix for an int, whatever its size."""
+    wide = isinstance(constant.value, int) and not -2**31 <= constant.value < 2**31
+    return constant.spelling + ("ULL" if wide else "")
+
+
 def emit_swig(model):
-    lines = "".join(f"#define {c.name} {c.spelling}\n"
+    lines = "".join(f"#define {c.name} {swig_literal(c)}\n"
                     for c in model.constants)
     return ("/* SPDX-License-Identifier: BSD-2-Clause */\n"
             "/*\n * What SWIG wraps: included by the interface file, after its\n"
