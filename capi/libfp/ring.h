@@ -34,8 +34,8 @@
  *   -EINVAL  ring is NULL; a table is NULL with n > 0; n > INT32_MAX; a bulk
  *            of more than the capacity (it could never succeed)
  *   -EPIPE   enqueue: the ring is closed; dequeue: it is closed and drained
- *   -EBUSY   LIBFP_CHECKED only: another thread is inside this ST side, or the
- *            ring is being destroyed
+ *   -EBUSY   LIBFP_CHECKED only: another thread is inside this ST side, this ST
+ *            side has a span open, or the ring is being destroyed
  */
 #ifndef LIBFP_RING_H
 #define LIBFP_RING_H
@@ -152,8 +152,9 @@ LIBFP_API int fp_ring_create(const fp_ring_opts *opts, fp_ring **out);
  * LIBFP_CHECKED ring looks for it.
  *
  * Returns:  0, also for NULL; -EBUSY and nothing freed: references taken by
- *           lookup remain, a span is open, or (LIBFP_CHECKED) a thread is
- *           inside a call.
+ *           lookup remain, a span is open (not looked for in the caller's
+ *           memory, where it may belong to another handle), or (LIBFP_CHECKED)
+ *           a thread is inside a call.
  * Threads:  one, with no other call on this ring.
  * Progress: blocking (frees memory; a named ring takes the registry lock).
  * Since:    0.9
@@ -402,10 +403,14 @@ LIBFP_API int32_t fp_ring_commit_enqueue(fp_ring *ring, fp_ring_span *span,
  * consumer side one span may be open at a time and nothing may be dequeued
  * meanwhile; on an MT side any number may be open.
  *
+ * A span's elements are contiguous, so a burst ends at a void slot.
+ *
  * flags:    0, or LIBFP_RING_BULK for n or none.
  * span:     receives the elements; all zero if the call returns 0.
- * Returns:  how many, 0 to n; -EINVAL: as fp_ring_reserve_enqueue();
- *           -EOPNOTSUPP: unknown flag; -EPIPE, -EBUSY: see the top.
+ * Returns:  how many, 0 to n; -EINVAL: as fp_ring_reserve_enqueue(); -EAGAIN:
+ *           a bulk whose n elements are there, but divided by a void slot (take
+ *           them without LIBFP_RING_BULK); -EOPNOTSUPP: unknown flag; -EPIPE,
+ *           -EBUSY: see the top.
  * Threads:  as fp_ring_dequeue().
  * Progress: as fp_ring_dequeue().
  * Since:    0.9

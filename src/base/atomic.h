@@ -74,6 +74,8 @@ typedef struct fpi_atomic_ptr { void *value; } fpi_atomic_ptr;
 #ifndef FPI_WIDE
 #define FPI_WIDE 1
 #endif
+/* Runs of bytes: relaxed accesses and one fence, or an order on each access. */
+#define FPI_FENCE_FORM FPI_WIDE
 
 #endif /* FPI_ATOMIC_HEADER */
 

@@ -27,6 +27,8 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/memory.h"
+#include "base/registry.h"
 
 #define FPI_RING_MAGIC 0x676e697270662d31ull /* layout 1 */
 #define FPI_RING_CLOSED (1ull << 63)
@@ -37,7 +39,6 @@ struct fpi_ring_side {
 	uint64_t cached;      /* index ring, private: opposite head as last seen */
 	uint32_t span_n;      /* ST side, private: slots of the open span */
 	fpi_atomic_u32 owner; /* CHECKED: thread inside this ST side, 0: none */
-	fpi_atomic_u32 inside; /* CHECKED: threads inside this side */
 } FPI_OWN_LINES;
 
 struct fpi_ring_state {
@@ -117,9 +118,12 @@ struct fp_ring {
 	struct fpi_ring_state *state;
 	fpi_atomic_u64 *owners; /* CHECKED: who claimed each slot */
 	uint32_t capacity;
-	uint32_t dying; /* CHECKED: destroy has begun (see ring_guard.c) */
+	fpi_atomic_u32 dying;  /* CHECKED: thread inside destroy or reset, 0: none */
+	fpi_atomic_u32 inside; /* CHECKED: threads inside any call */
 
-	struct fpi_ring_life *life; /* ring.c: memory, name, references */
+	struct fpi_mem mem;	  /* this handle */
+	struct fpi_mem state_mem; /* none: the state is the caller's memory */
+	struct fpi_name name;
 } FPI_OWN_LINES;
 
 /* ---- position words ---- */
@@ -190,15 +194,32 @@ int fpi_ring_span_get(const fp_ring *r, const fp_ring_span *span, uint64_t side,
 void fpi_ring_spsc_ops(fp_ring *r, int avx2);
 void fpi_ring_gens_ops(fp_ring *r, int avx2);
 
-/* ring_gens.c: open spans of MT sides; unpublished and void slots in use. */
-int fpi_ring_gens_spans_open(const fp_ring *r);
-void fpi_ring_gens_survey(const fp_ring *r, uint64_t *unpublished, uint64_t *voids);
+/* Set the closed bit; ST producer: on the producing thread. */
+void fpi_spsc_close(fp_ring *r);
+void fpi_gens_close(fp_ring *r);
 
-/* ring_guard.c: put the guards of LIBFP_CHECKED and LIBFP_STATS around r->ops. */
+/* ring_gens_span.c: whether an MT side has a span open. */
+int fpi_ring_gens_spans_open(const fp_ring *r);
+/* Unpublished and void slots among those in use. */
+void fpi_ring_gens_survey(const fp_ring *r, uint64_t *unpublished, uint64_t *voids);
+/* Whether the slot at the consumer head is claimed but not published; *pos is
+ * the head, *by the thread that claimed it, 0 if not known. */
+int fpi_ring_gens_blocked(const fp_ring *r, uint64_t *pos, int64_t *by);
+
+/* ring_guard.c: puts the guards of LIBFP_CHECKED and LIBFP_STATS around r->ops. */
 void fpi_ring_guard_ops(fp_ring *r);
+/* CHECKED: keeps calls out for destroy or reset; -EBUSY if one is inside. */
+int fpi_ring_shut(fp_ring *r, const char *what);
+void fpi_ring_reopen(fp_ring *r);
+/* fp_ring_close() of a CHECKED ring. */
+int fpi_ring_guarded_close(fp_ring *r);
+/* Notes when the head is first seen blocked; returns that time, 0 if it is not. */
+uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos);
 
 /* ring.c: slots in use, clamped to 0..capacity. */
 uint64_t fpi_ring_used(const fp_ring *r);
+/* ring.c: sets the closed bit. */
+void fpi_ring_set_closed(fp_ring *r);
 
 #ifdef FPI_TEST_STEPS
 /* For tests: an empty ring whose position starts at this lap. */

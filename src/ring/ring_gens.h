@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Generation bytes of a generation ring, and its single-element operations,
+ * which the exported calls have inline. The algorithm is explained at the top
+ * of ring_gens.c.
+ *
+ * Each slot has one byte: lap (6 bits) << 2 | state. A byte is what the next
+ * operation on the slot must find: EMPTY of lap k lets a producer of lap k in,
+ * FULL of lap k a consumer of lap k, who leaves EMPTY of lap k + 1.
+ */
+#ifndef FPI_RING_GENS_H
+#define FPI_RING_GENS_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/step.h"
+#include "ring/ring_internal.h"
+
+#define FPI_GEN_EMPTY 0u /* free, or claimed and not yet published */
+#define FPI_GEN_FULL 1u
+#define FPI_GEN_VOID 2u /* published without an element; consumers skip it */
+#define FPI_GEN_BUSY 3u /* CHECKED: the first slot of a span being committed */
+
+#ifndef FPI_RING_LAP_BITS /* the model uses fewer, so that generations wrap soon */
+#define FPI_RING_LAP_BITS 6
+#endif
+
+/* Readable bytes behind the last generation: wide loads may run over. */
+#define FPI_GENS_PAD 32
+
+/* The byte of slot pos in this state; the closed bit of pos does not matter. */
+FPI_INLINE uint8_t fpi_gen(const fp_ring *r, uint64_t pos, unsigned state)
+{
+	uint64_t lap = (pos >> r->shift) & ((1u << FPI_RING_LAP_BITS) - 1);
+
+	return (uint8_t)(lap << 2 | state);
+}
+
+/* The byte that a consumer of slot pos leaves: EMPTY of the next lap. */
+FPI_INLINE uint8_t fpi_gen_next(const fp_ring *r, uint64_t pos)
+{
+	return fpi_gen(r, pos + r->mask + 1, FPI_GEN_EMPTY);
+}
+
+FPI_INLINE fpi_atomic_u8 *fpi_gens_at(const fp_ring *r, uint64_t pos)
+{
+	return r->gens + (pos & r->mask);
+}
+
+#if FPI_WIDE
+
+typedef uint8_t fpi_v16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint8_t fpi_v32 __attribute__((vector_size(32), aligned(1), may_alias));
+typedef uint64_t fpi_v2q __attribute__((vector_size(16)));
+typedef uint64_t fpi_v4q __attribute__((vector_size(32)));
+typedef uint64_t fpi_w8 __attribute__((aligned(1), may_alias));
+typedef uint32_t fpi_w4 __attribute__((aligned(1), may_alias));
+typedef uint16_t fpi_w2 __attribute__((aligned(1), may_alias));
+
+#define FPI_GEN_SPREAD(b) ((uint64_t)(b) * 0x0101010101010101ull)
+
+/*
+ * Whether n bytes at g all equal want; 2 <= n. Loads are volatile so that each
+ * stays the one access it is written as. 8-byte loads for short runs: a wider
+ * load of bytes that were just stored in smaller pieces stalls.
+ */
+FPI_INLINE int fpi_gens_all_relaxed(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
+				    int avx2)
+{
+	const uint8_t *p = &g->value;
+	uint32_t i = 0;
+
+	if (n <= 8) {
+		uint64_t w = *(const volatile fpi_w8 *)p ^ FPI_GEN_SPREAD(want);
+
+		return (w << (64 - 8 * n)) == 0;
+	}
+	if (n < 16) {
+		uint64_t w = *(const volatile fpi_w8 *)p ^ FPI_GEN_SPREAD(want);
+
+		w |= *(const volatile fpi_w8 *)(p + n - 8) ^ FPI_GEN_SPREAD(want);
+		return w == 0;
+	}
+
+	fpi_v2q acc = { 0, 0 };
+	const fpi_v2q want16 = { FPI_GEN_SPREAD(want), FPI_GEN_SPREAD(want) };
+
+	if (avx2) {
+		const fpi_v4q want32 = { FPI_GEN_SPREAD(want), FPI_GEN_SPREAD(want),
+					 FPI_GEN_SPREAD(want), FPI_GEN_SPREAD(want) };
+		fpi_v4q acc32 = { 0, 0, 0, 0 };
+
+		for (; i + 32 <= n; i += 32)
+			acc32 |= (fpi_v4q) * (const volatile fpi_v32 *)(p + i) ^ want32;
+		acc[0] = acc32[0] | acc32[1];
+		acc[1] = acc32[2] | acc32[3];
+	}
+	for (; i + 16 <= n; i += 16)
+		acc |= (fpi_v2q) * (const volatile fpi_v16 *)(p + i) ^ want16;
+	if (i < n)
+		acc |= (fpi_v2q) * (const volatile fpi_v16 *)(p + n - 16) ^ want16;
+	return (acc[0] | acc[1]) == 0;
+}
+
+/* Length of the run of bytes equal to want at g, at most n. */
+FPI_INLINE uint32_t fpi_gens_run_relaxed(const fpi_atomic_u8 *g, uint8_t want,
+					 uint32_t n)
+{
+	const uint8_t *p = &g->value;
+
+	for (uint32_t i = 0; i < n; i += 8) {
+		uint64_t w = *(const volatile fpi_w8 *)(p + i) ^ FPI_GEN_SPREAD(want);
+
+		if (w) {
+			i += (uint32_t)__builtin_ctzll(w) / 8;
+			return i < n ? i : n;
+		}
+	}
+	return n;
+}
+
+/*
+ * Sets n bytes at g. The stores must not overlap: once a byte is set, another
+ * thread may already have moved the slot on, and a second store of the old
+ * value would resurrect it. Volatile also keeps compilers from making this a
+ * memset, which does overlap.
+ */
+FPI_INLINE void fpi_gens_set_relaxed(fpi_atomic_u8 *g, uint8_t gen, uint32_t n,
+				     int avx2)
+{
+	const uint64_t w = FPI_GEN_SPREAD(gen);
+	uint8_t *p = &g->value;
+
+	if (avx2) {
+		const fpi_v4q v = { w, w, w, w };
+
+		for (; n >= 32; n -= 32, p += 32)
+			*(volatile fpi_v32 *)p = (fpi_v32)v;
+	}
+	for (; n >= 16; n -= 16, p += 16) {
+		const fpi_v2q v = { w, w };
+
+		*(volatile fpi_v16 *)p = (fpi_v16)v;
+	}
+	if (n & 8) {
+		*(volatile fpi_w8 *)p = w;
+		p += 8;
+	}
+	if (n & 4) {
+		*(volatile fpi_w4 *)p = (uint32_t)w;
+		p += 4;
+	}
+	if (n & 2) {
+		*(volatile fpi_w2 *)p = (uint16_t)w;
+		p += 2;
+	}
+	if (n & 1)
+		*(volatile uint8_t *)p = gen;
+}
+
+#endif /* FPI_WIDE */
+
+/*
+ * The same three with an order, which applies to the whole run:
+ * acquire on the checks (what the other side did to the slots before it set
+ * the bytes is visible to us), release on the store. The product uses one
+ * fence a run; FPI_FENCE_FORM says which form the byte-wise builds use.
+ */
+FPI_INLINE uint32_t fpi_gens_run(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
+				 int order)
+{
+	uint32_t i = 0;
+#if FPI_WIDE
+	i = fpi_gens_run_relaxed(g, want, n);
+	FPI_FENCE(order);
+#else
+	while (i < n && FPI_LOAD(&g[i], FPI_FENCE_FORM ? FPI_RELAXED : order) == want)
+		i++;
+	if (FPI_FENCE_FORM)
+		FPI_FENCE(order);
+#endif
+	return i;
+}
+
+FPI_INLINE int fpi_gens_all(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
+			    int order, int avx2)
+{
+#if FPI_WIDE
+	int all = fpi_gens_all_relaxed(g, want, n, avx2);
+
+	FPI_FENCE(order);
+	return all;
+#else
+	(void)avx2;
+	return fpi_gens_run(g, want, n, order) == n;
+#endif
+}
+
+FPI_INLINE void fpi_gens_set(fpi_atomic_u8 *g, uint8_t gen, uint32_t n, int order,
+			     int avx2)
+{
+#if FPI_WIDE
+	FPI_FENCE(order);
+	fpi_gens_set_relaxed(g, gen, n, avx2);
+#else
+	(void)avx2;
+	if (FPI_FENCE_FORM)
+		FPI_FENCE(order);
+	for (uint32_t i = 0; i < n; i++)
+		FPI_STORE(&g[i], gen, FPI_FENCE_FORM ? FPI_RELAXED : order);
+#endif
+}
+
+/*
+ * One 8-byte element on an MT side, the common case only: returns 1, or 0 when
+ * the caller has to go the long way (full, empty, closed, void, lost race).
+ * Orders: as in ring_gens.c, where each is explained.
+ */
+FPI_INLINE int fpi_gens_enqueue_one(fp_ring *r, uint64_t elem)
+{
+	struct fpi_ring_side *p = r->prod;
+	uint64_t h = FPI_LOAD(&p->head, FPI_MO(GENS_P1_HEAD, ACQUIRE));
+	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+	uint64_t to = h + 1 + ((h & r->mask) == r->last ? r->carry : 0);
+
+	FPI_STEP(GENS_P_LOADED);
+	if (FPI_UNLIKELY((int64_t)h < 0))
+		return 0;
+	if (FPI_UNLIKELY(FPI_LOAD(g, FPI_MO(GENS_P1_CHECK, ACQUIRE)) !=
+			 fpi_gen(r, h, FPI_GEN_EMPTY)))
+		return 0;
+	FPI_STEP(GENS_P_CHECKED);
+	uint64_t seen = h;
+	if (FPI_UNLIKELY(!FPI_CAS(&p->head, &seen, to, FPI_MO(GENS_P1_CLAIM, RELEASE))))
+		return 0;
+	FPI_STEP(GENS_P_CLAIMED);
+	FPI_PLAIN_STORE(fpi_ring_slot8(r, h), elem);
+	FPI_STEP(GENS_P_COPIED);
+	FPI_STORE(g, fpi_gen(r, h, FPI_GEN_FULL), FPI_MO(GENS_P1_PUBLISH, RELEASE));
+	return 1;
+}
+
+FPI_INLINE int fpi_gens_dequeue_one(fp_ring *r, uint64_t *elem)
+{
+	struct fpi_ring_side *c = r->cons;
+	uint64_t h = FPI_LOAD(&c->head, FPI_MO(GENS_C1_HEAD, ACQUIRE));
+	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+	uint64_t to = h + 1 + ((h & r->mask) == r->last ? r->carry : 0);
+
+	FPI_STEP(GENS_C_LOADED);
+	if (FPI_UNLIKELY(FPI_LOAD(g, FPI_MO(GENS_C1_CHECK, ACQUIRE)) !=
+			 fpi_gen(r, h, FPI_GEN_FULL)))
+		return 0;
+	FPI_STEP(GENS_C_CHECKED);
+	uint64_t seen = h;
+	if (FPI_UNLIKELY(!FPI_CAS(&c->head, &seen, to, FPI_MO(GENS_C1_CLAIM, RELEASE))))
+		return 0;
+	FPI_STEP(GENS_C_CLAIMED);
+	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, h));
+	FPI_STEP(GENS_C_COPIED);
+	FPI_STORE(g, fpi_gen_next(r, h), FPI_MO(GENS_C1_FREE, RELEASE));
+	return 1;
+}
+
+#endif
