@@ -75,25 +75,24 @@ def before(comments, line, source_lines):
     return best
 
 
+ENTRY = re.compile(r"([A-Za-z_]\w*(?:, [a-z_]\w*)*):(?:\s+|$)(.*)")
+
+
 def parse(text, params):
     """Splits a function's comment. Returns (Doc, problems)."""
-    doc, problems, current = Doc(), [], None
-    free = []
+    doc, problems, free = Doc(), [], []
+    current = None  # the entry that indented lines continue
     for line in text.splitlines():
-        entry = re.match(r"([A-Za-z_][\w]*(?:, [a-z_]\w*)*):(?:\s+|$)(.*)", line)
-        names = entry[1].split(", ") if entry else []
-        if entry and (entry[1] in REQUIRED or set(names) & set(params)):
-            current = entry[1]
+        match = ENTRY.match(line)
+        names = match[1].split(", ") if match else []
+        known = match and (match[1] in REQUIRED or set(names) & set(params))
+        if known or (match and current):
+            current = match[1]
             if current in doc.entries:
                 problems.append(f"`{current}:` appears twice")
-            for name in names if current not in REQUIRED else []:
-                if name not in params:
-                    problems.append(f"`{name}:` names no parameter")
-            doc.entries[current] = entry[2].strip()
-        elif entry and current and not line[0].isspace():
-            problems.append(f"`{entry[1]}:` names no parameter")
-            current = entry[1]
-            doc.entries[current] = ""
+            problems += [f"`{name}:` names no parameter" for name in names
+                         if name not in params and name not in REQUIRED]
+            doc.entries[current] = match[2]
         elif current and line.startswith(" "):
             doc.entries[current] += " " + line.strip()
         else:
@@ -103,9 +102,8 @@ def parse(text, params):
             free.append(line)
     doc.text = "\n".join(free).strip()
     doc.entries = {k: v.strip() for k, v in doc.entries.items()}
-    for name in REQUIRED:
-        if not doc.entries.get(name):
-            problems.append(f"`{name}:` is missing")
+    problems += [f"`{name}:` is missing" for name in REQUIRED
+                 if not doc.entries.get(name)]
     if not doc.text:
         problems.append("does not say what the function does")
     return doc, problems
