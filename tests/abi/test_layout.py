@@ -3,6 +3,8 @@
 with the lists made for other languages. A compiler that is not there is a
 failure: a gate that is skipped guards nothing."""
 
+import json
+
 import cffi
 import pytest
 from conftest import ROOT, edit, run
@@ -46,11 +48,18 @@ def test_a_planted_break_does_not_compile(compiler, old, new, tree, tmp_path):
         or "missing-field-initializers" in done.stderr
 
 
-def test_cffi_takes_the_declarations():
+def test_cffi_lays_the_structs_out_alike():
     ffi = cffi.FFI()
     ffi.cdef((ROOT / "python/src/libfp/_cdef.h").read_text())
-    assert ffi.sizeof("fp_ring_opts") == 48
-    assert ffi.offsetof("fp_ring_opts", "allocator") == 40
+    abi = json.loads((ROOT / "capi/libfp.abi.json").read_text())
+    for struct in abi["structs"]:
+        name = struct["name"]
+        assert (ffi.sizeof(name), ffi.alignof(name)) == (struct["size"],
+                                                         struct["align"])
+        assert [(f, t.offset) for f, t in ffi.typeof(name).fields] == [
+            (f["name"], f["offset"]) for f in struct["fields"]]
+    for callback in abi["callbacks"]:
+        assert ffi.typeof(callback["name"]).kind == "function"
 
 
 def test_the_swig_list_is_plain_c(tmp_path):
