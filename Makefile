@@ -29,7 +29,8 @@ proof: # the long runs
 
 bench: # figures beside the peers', into build/bench/report.md
 	@scripts/bootstrap bench
-	@scripts/bench
+	@scripts/build bench
+	@$(PYTHON) bench/run --build build/bench
 
 abi: # names, layouts and the committed description of the ABI
 	@scripts/bootstrap test
