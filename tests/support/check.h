@@ -13,6 +13,7 @@
  *             return fpt_main(argc, argv, cases, FPT_LEN(cases));
  *     }
  *
+ * A case that loops over many settings names the one at hand with fpt_where().
  * `program NAME...` runs the named cases only. LIBFP_TEST_SCALE (test, proof)
  * is read by fpt_scale(); LIBFP_TEST_SEED repeats a random run.
  */
@@ -21,6 +22,7 @@
 
 #include <inttypes.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +37,25 @@ struct fpt_case {
 #define FPT_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static _Thread_local jmp_buf *fpt_back; /* set on the thread that runs cases */
+static _Thread_local char fpt_place[160];
 static int fpt_failures;
+
+/* Says which setting this thread works on, for the report of a failed CHECK. */
+__attribute__((format(printf, 1, 2))) static inline void fpt_where(const char *fmt,
+								    ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(fpt_place, sizeof(fpt_place), fmt, args);
+	va_end(args);
+}
 
 static inline void fpt_fail(const char *file, int line)
 {
 	fprintf(stderr, "  at %s:%d\n", file, line);
+	if (fpt_place[0])
+		fprintf(stderr, "  with %s\n", fpt_place);
 	__atomic_add_fetch(&fpt_failures, 1, __ATOMIC_RELAXED);
 	if (fpt_back)
 		longjmp(*fpt_back, 1);
@@ -95,6 +111,18 @@ static inline uint64_t fpt_seed(void)
 	return seed ? seed : 1;
 }
 
+/* A function of its own: longjmp spoils the locals of the one that calls setjmp. */
+__attribute__((noinline)) static void fpt_run(const struct fpt_case *c)
+{
+	jmp_buf back;
+
+	fpt_place[0] = 0;
+	fpt_back = &back;
+	if (!setjmp(back))
+		c->run();
+	fpt_back = NULL;
+}
+
 static inline int fpt_main(int argc, char **argv, const struct fpt_case *cases,
 			   size_t n)
 {
@@ -102,9 +130,8 @@ static inline int fpt_main(int argc, char **argv, const struct fpt_case *cases,
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (size_t i = 0; i < n; i++) {
-		volatile int wanted = argc < 2;
+		int wanted = argc < 2;
 		int before = fpt_failures;
-		jmp_buf back;
 
 		for (int a = 1; a < argc; a++)
 			if (!strcmp(argv[a], cases[i].name))
@@ -112,13 +139,10 @@ static inline int fpt_main(int argc, char **argv, const struct fpt_case *cases,
 		if (!wanted)
 			continue;
 		ran++;
-		fpt_back = &back;
-		if (!setjmp(back))
-			cases[i].run();
+		fpt_run(&cases[i]);
 		printf("%s %s\n", before == fpt_failures ? "ok    " : "FAILED",
 		       cases[i].name);
 	}
-	fpt_back = NULL;
 	if (!ran) {
 		fprintf(stderr, "no case of that name\n");
 		return 2;
