@@ -60,10 +60,7 @@ static int read_opts(fp_ring_opts *o, const fp_ring_opts *opts, const char *who)
 	if (o->elem_size % 4 || o->elem_size > LIBFP_RING_ELEM_MAX)
 		return fpi_refuse(-EINVAL, "%s: element size %u is not a multiple of 4 up to %d",
 				  who, o->elem_size, LIBFP_RING_ELEM_MAX);
-	err = fpi_allocator_check(o->allocator);
-	if (err)
-		return fpi_refuse(err, "%s: bad allocator", who);
-	return 0;
+	return fpi_allocator_check(o->allocator);
 }
 
 /* At most 2^30 elements of 4 KiB: 64 bits do not overflow. */
@@ -123,33 +120,37 @@ static void publish_state(struct fpi_ring_state *s)
 	FPI_STORE(&s->magic, FPI_RING_MAGIC, FPI_MO(RING_READY, RELEASE));
 }
 
-/* A handle on a complete state. */
-static int make_handle(struct fpi_ring_state *s, const fp_allocator *allocator,
+/*
+ * A handle on a state at `at` that is, or is going to be, like *s: nothing is
+ * read or written there.
+ */
+static int make_handle(struct fpi_ring_state *s, void *at, const fp_allocator *allocator,
 		       fp_ring **out)
 {
-	unsigned char *base = (unsigned char *)s;
+	struct fpi_ring_state *state = at;
+	unsigned char *base = at;
 	struct fpi_mem mem = { 0 };
-	uint64_t lap = 1;
+	uint64_t lap = 4; /* at least 2 bits, so that gen_shift is not negative */
 	fp_ring *r;
 	int err;
 
 	err = fpi_mem_alloc(&mem, allocator, sizeof(*r), FPI_FALSE_SHARING, 0, 0);
 	if (err)
-		return err;
+		return fpi_refuse(err, "fp_ring: no %zu bytes of memory for a handle",
+				  sizeof(*r));
 	r = mem.ptr;
 	r->mem = mem;
 	r->state = s;
 	r->capacity = s->capacity;
 	r->elem_size = s->elem_size;
-	while (lap < s->capacity) {
-		lap <<= 1;
+	for (r->shift = 2; lap < s->capacity; lap <<= 1)
 		r->shift++;
-	}
+	r->gen_shift = r->shift - 2;
 	r->mask = lap - 1;
 	r->last = s->capacity - 1;
 	r->carry = lap - s->capacity;
-	r->prod = &s->prod;
-	r->cons = &s->cons;
+	r->prod = &state->prod;
+	r->cons = &state->cons;
 	r->data = base + s->data_offset;
 	if (s->gens_offset)
 		r->gens = (fpi_atomic_u8 *)(base + s->gens_offset);
@@ -162,6 +163,7 @@ static int make_handle(struct fpi_ring_state *s, const fp_allocator *allocator,
 	r->raw = r->ops;
 	if (s->flags)
 		fpi_ring_guard_ops(r);
+	r->state = state;
 	*out = r;
 	return 0;
 }
@@ -174,19 +176,22 @@ static void drop_handle(fp_ring *r)
 	fpi_mem_free(&mem);
 }
 
-/* The common end of create and init: takes the name, then shows the ring. */
-static int name_and_publish(fp_ring *r, const fp_ring_opts *o, const char *who,
-			    fp_ring **out)
+static int take_name(fp_ring *r, const fp_ring_opts *o, const char *who)
 {
 	int err = fpi_registry_reserve(&rings, &r->name, o->name, r);
 
 	if (err)
 		return fpi_refuse(err, "%s: name '%.64s' is taken, empty or too long", who,
 				  o->name);
+	return 0;
+}
+
+/* The ring is complete: attach, the caller and lookup may see it. */
+static void show(fp_ring *r, fp_ring **out)
+{
 	publish_state(r->state);
 	*out = r;
 	fpi_registry_publish(&r->name);
-	return 0;
 }
 
 int fp_ring_create(const fp_ring_opts *opts, fp_ring **out)
@@ -211,21 +216,24 @@ int fp_ring_create(const fp_ring_opts *opts, fp_ring **out)
 		return fpi_refuse(err, "fp_ring_create: no %llu bytes of memory",
 				  (unsigned long long)total);
 	make_state(mem.ptr, &o);
-	err = make_handle(mem.ptr, o.allocator, &r);
+	err = make_handle(mem.ptr, mem.ptr, o.allocator, &r);
 	if (err) {
 		fpi_mem_free(&mem);
 		return err;
 	}
 	r->state_mem = mem;
-	err = name_and_publish(r, &o, "fp_ring_create", out);
-	if (err)
+	err = take_name(r, &o, "fp_ring_create");
+	if (err) {
 		drop_handle(r);
-	return err;
+		return err;
+	}
+	show(r, out);
+	return 0;
 }
 
 int fp_ring_init(void *mem, uint64_t len, const fp_ring_opts *opts, fp_ring **out)
 {
-	struct fpi_ring_state *s = mem;
+	struct fpi_ring_state shape;
 	fp_ring_opts o;
 	fp_ring *r = NULL;
 	int err = read_opts(&o, opts, "fp_ring_init");
@@ -243,17 +251,22 @@ int fp_ring_init(void *mem, uint64_t len, const fp_ring_opts *opts, fp_ring **ou
 	err = fpi_fork_register();
 	if (err)
 		return err;
-	make_state(s, &o);
-	if (s->gens_offset) /* generations, and with CHECKED the owners behind them */
-		memset((unsigned char *)mem + s->gens_offset, 0,
-		       s->data_offset - s->gens_offset);
-	err = make_handle(s, o.allocator, &r);
+	/* All that can fail comes before the first write to the caller's memory. */
+	make_state(&shape, &o);
+	err = make_handle(&shape, mem, o.allocator, &r);
 	if (err)
 		return err;
-	err = name_and_publish(r, &o, "fp_ring_init", out);
-	if (err)
+	err = take_name(r, &o, "fp_ring_init");
+	if (err) {
 		drop_handle(r);
-	return err;
+		return err;
+	}
+	*r->state = shape;
+	if (shape.gens_offset) /* generations, and with CHECKED the owners behind them */
+		memset((unsigned char *)mem + shape.gens_offset, 0,
+		       shape.data_offset - shape.gens_offset);
+	show(r, out);
+	return 0;
 }
 
 int fp_ring_attach(void *mem, uint64_t len, fp_ring **out)
@@ -284,7 +297,7 @@ int fp_ring_attach(void *mem, uint64_t len, fp_ring **out)
 	err = fpi_fork_register();
 	if (err)
 		return err;
-	return make_handle(s, NULL, out);
+	return make_handle(s, mem, NULL, out);
 }
 
 /* ---- the end ---- */
@@ -491,7 +504,7 @@ void fpi_ring_start_at(fp_ring *r, uint64_t lap)
 	uint64_t pos = lap << r->shift;
 
 	r->prod->head.value = r->cons->head.value = pos;
-	r->prod->cached = r->cons->cached = pos;
+	r->prod->room = r->cons->room = 0;
 	if (r->gens)
 		memset(r->gens, fpi_gen(r, pos, FPI_GEN_EMPTY), r->capacity);
 }
