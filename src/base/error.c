@@ -7,6 +7,9 @@
 
 #include <libfp/base.h>
 
+#include "base/compiler.h"
+
+/* Every code that a function of the library returns, and no other. */
 static const struct {
 	int code;
 	const char *text;
@@ -15,19 +18,15 @@ static const struct {
 	{ EAGAIN, "EAGAIN: try again" },
 	{ EBUSY, "EBUSY: object in use" },
 	{ E2BIG, "E2BIG: struct is newer than this library" },
-	{ ECANCELED, "ECANCELED: interrupted" },
-	{ ECHILD, "ECHILD: object was made before a fork" },
 	{ EEXIST, "EEXIST: name is taken" },
 	{ EINVAL, "EINVAL: invalid argument" },
 	{ ENAMETOOLONG, "ENAMETOOLONG: name too long" },
 	{ ENOENT, "ENOENT: no object of that name" },
 	{ ENOMEM, "ENOMEM: out of memory" },
 	{ ENOSPC, "ENOSPC: no space left" },
-	{ ENXIO, "ENXIO: object cannot be waited on" },
 	{ EOPNOTSUPP, "EOPNOTSUPP: not supported by this library or object" },
 	{ EPIPE, "EPIPE: closed" },
 	{ EPROTO, "EPROTO: no object of a known layout in this memory" },
-	{ ETIMEDOUT, "ETIMEDOUT: timed out" },
 };
 
 const char *fp_strerror(int code)
@@ -35,7 +34,7 @@ const char *fp_strerror(int code)
 	/* Unsigned: -INT_MIN does not exist as an int. */
 	unsigned wanted = code < 0 ? 0u - (unsigned)code : (unsigned)code;
 
-	for (unsigned i = 0; i < sizeof(error_names) / sizeof(error_names[0]); i++)
+	for (unsigned i = 0; i < FPI_ARRAY_LEN(error_names); i++)
 		if ((unsigned)error_names[i].code == wanted)
 			return error_names[i].text;
 	return "unknown error";

@@ -32,10 +32,13 @@ static void fork_in_child(void)
 
 static FPI_COLD int fork_register_first(void)
 {
+	int saved = errno;
 	uint32_t none = 0;
 
-	if (pthread_atfork(NULL, NULL, fork_in_child))
+	if (pthread_atfork(NULL, NULL, fork_in_child)) {
+		errno = saved;
 		return -ENOMEM;
+	}
 	/* Release: after the registration. Partner: FORK_GENERATION. */
 	FPI_CAS(&fpi_fork_counter, &none, 1, FPI_MO(FORK_REGISTERED, RELEASE));
 	return 0;

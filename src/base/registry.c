@@ -39,7 +39,9 @@ static struct fpi_name *reg_load(fpi_atomic_ptr *link)
  */
 static void reg_store(fpi_atomic_ptr *link, struct fpi_name *node)
 {
+	FPI_STEP(REG_STORE);
 	FPI_STORE(link, (void *)node, FPI_MO(REG_LINK_STORE, RELEASE));
+	FPI_STEP(REG_STORED);
 }
 
 /* Under the lock: the link that points to the node of this name, or NULL. */
@@ -85,7 +87,7 @@ int fpi_registry_reserve(struct fpi_registry *registry, struct fpi_name *node,
 	node->generation = fpi_fork_generation();
 
 	fpi_lock_acquire(&registry->lock);
-	FPI_STEP(registry_lock_held);
+	FPI_STEP(REG_LOCKED);
 	link = reg_find(registry, name);
 	if (link) {
 		struct fpi_name *other = reg_load(link);
@@ -98,8 +100,7 @@ int fpi_registry_reserve(struct fpi_registry *registry, struct fpi_name *node,
 	if (!rc) {
 		node->registry = registry;
 		node->next.value = reg_load(&registry->first);
-		FPI_STEP(registry_linking);
-		reg_store(&registry->first, node);
+			reg_store(&registry->first, node);
 	}
 	fpi_lock_release(&registry->lock);
 	return rc;

@@ -72,7 +72,7 @@ static uint32_t slot_find(uint32_t generation)
 static void slot_give(uint32_t slot)
 {
 	fpi_lock_acquire(&slots.lock);
-	FPI_STEP(slot_lock_held);
+	FPI_STEP(SLOT_LOCKED);
 	slots.taken[slot / 64] &= ~(1ull << slot % 64);
 	slot_set_full(0);
 	fpi_lock_release(&slots.lock);
@@ -148,7 +148,7 @@ FPI_NOINLINE uint32_t fpi_thread_slot_take(void)
 		return FPI_NO_SLOT;
 	}
 	fpi_lock_acquire(&slots.lock);
-	FPI_STEP(slot_lock_held);
+	FPI_STEP(SLOT_LOCKED);
 	slot = slot_find(generation);
 	if (slot == FPI_NO_SLOT)
 		slot_set_full(generation);
