@@ -167,9 +167,13 @@ static void burst1_floor(struct bench *b)
 
 	if (bench_wanted(b, floor.row, floor.mode, 1, 1024, 8))
 		bench_add(b, &floor);
-	for (unsigned s = 0; s < LEN(syncs); s++)
+	for (unsigned s = 0; s < LEN(syncs); s++) {
+		const struct ring_shape shape = { syncs[s], 1024, 8 };
+
 		add_row(b, floor.row, syncs[s], 1024, 8, 1);
-	bench_run(b, "burst of one over two empty calls", 4);
+		add(b, &ring_fp_plt, floor.row, &shape, 1);
+	}
+	bench_run(b, "single calls over two empty ones", 2);
 	close_rings();
 }
 
@@ -209,8 +213,8 @@ static void stall(struct bench *b)
 
 			if (!c->stall || !bench_wanted(b, "stall", "MT", 8, 65536, 8))
 				continue;
-			bench_progress(b, "a stalled producer", 0.25 * k);
-			ring_stall_run(b, c, 0.6 * bench_scale(b));
+			bench_progress(b, "a stalled producer", i ? 0.25 * (k + 1) : 0);
+			ring_stall_run(b, c, 0.5 * bench_scale(b));
 		}
 }
 

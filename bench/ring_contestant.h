@@ -71,6 +71,10 @@ extern const struct ring_library ring_fp, ring_rte, ring_ck, ring_atomic_queue,
 /* The loops around two calls that do nothing; see floor.h. */
 const struct ring_loops *bench_floor_loops(void);
 
+/* libfp from a caller compiled without -fno-plt; see ring_fp_plt.c. */
+extern const struct ring_contestant ring_fp_plt;
+const struct ring_loops *bench_plt_loops(void);
+
 /* Objects that are enqueued, and where they are dequeued to. */
 #define RING_BURST_MAX 256
 #define RING_ELEM_MAX 64

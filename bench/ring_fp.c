@@ -83,6 +83,15 @@ static const struct ring_contestant fp_contestants[] = {
 	{ "libfp", RING_ST | RING_MT, fp_open, fp_close, fp_loops, &fp_stall },
 };
 
+static const struct ring_loops *plt_loops(const struct ring_shape *shape, int one)
+{
+	return one ? bench_plt_loops() : fp_loops(shape, one);
+}
+
+const struct ring_contestant ring_fp_plt = {
+	"libfp via PLT", RING_ST | RING_MT, fp_open, fp_close, plt_loops, NULL,
+};
+
 const struct ring_library ring_fp = {
 	{ "libfp", "", NULL }, fp_start, fp_contestants, 1,
 };

@@ -5,7 +5,7 @@
 
 #include "ring_contestant.h"
 
-/* Measures one contestant for `seconds` and writes a line. */
+/* Measures one contestant for twice `seconds` and writes a line. */
 void ring_stall_run(struct bench *bench, const struct ring_contestant *contestant,
 		    double seconds);
 
