@@ -11,6 +11,12 @@
 
 #define FPI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define FPI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* Tells the compiler what the caller guarantees. */
+#define FPI_ASSUME(x)                            \
+	do {                                     \
+		if (!(x))                        \
+			__builtin_unreachable(); \
+	} while (0)
 #define FPI_NOINLINE __attribute__((noinline))
 #define FPI_COLD __attribute__((noinline, cold))
 #define FPI_INLINE static inline __attribute__((always_inline))

@@ -24,6 +24,9 @@ int fpi_cpu_avx2(void);
 /* For tests: 0 or 1 is what fpi_cpu_avx2() answers from now on, -1 detects. */
 void fpi_cpu_override(int avx2);
 
+/* Above this libc's memcpy is at least as fast. */
+#define FPI_COPY_INLINE_MAX 4096
+
 #ifndef FPI_COPY_OVERRIDDEN
 
 /*
@@ -70,9 +73,6 @@ FPI_INLINE void fpi_copy_small(unsigned char *d, const unsigned char *s,
 	}
 }
 
-/* Above this libc's memcpy is at least as fast. */
-#define FPI_COPY_INLINE_MAX 4096
-
 /*
  * Copies bytes (a multiple of 4, at least 4) between areas that do not overlap
  * and that nobody else reads or writes meanwhile; any alignment.
@@ -111,6 +111,20 @@ FPI_INLINE void fpi_copy_with(void *dst, const void *src, size_t bytes, int avx2
 		fpi_move32(d + left - 32, s + left - 32, avx2);
 }
 
+/* The same for at most 64 bytes: no loop. */
+FPI_INLINE void fpi_copy_few(void *dst, const void *src, size_t bytes)
+{
+	unsigned char *d = (unsigned char *)dst;
+	const unsigned char *s = (const unsigned char *)src;
+
+	if (bytes < 32) {
+		fpi_copy_small(d, s, bytes);
+		return;
+	}
+	fpi_move32(d, s, 0);
+	fpi_move32(d + bytes - 32, s + bytes - 32, 0);
+}
+
 /* The same in baseline code. */
 FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
 {
@@ -120,6 +134,7 @@ FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
 #else
 #define fpi_copy_with(dst, src, bytes, avx2) \
 	((void)(avx2), fpi_copy(dst, src, bytes))
+#define fpi_copy_few(dst, src, bytes) fpi_copy(dst, src, bytes)
 #endif /* FPI_COPY_OVERRIDDEN */
 
 #endif

@@ -29,14 +29,34 @@ static FPI_NOINLINE int32_t enqueue_call(fp_ring *r, uint64_t elem)
 {
 	if (!r || r->elem_size != 8)
 		return -EINVAL;
-	return r->ops.enqueue(r, &elem, 1, 0, NULL);
+	return r->ops.enqueue[0](r, &elem, 1, 0);
 }
 
 static FPI_NOINLINE int32_t dequeue_call(fp_ring *r, uint64_t *elem)
 {
 	if (!r || !elem || r->elem_size != 8)
 		return -EINVAL;
-	return r->ops.dequeue(r, elem, 1, 0, NULL);
+	return r->ops.dequeue[0](r, elem, 1, 0);
+}
+
+static FPI_NOINLINE int32_t enqueue_and_tell(fp_ring *r, const void *elems, uint64_t n,
+					     uint32_t bulk, uint32_t *free_after)
+{
+	int32_t got = r->ops.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
+
+	if (got >= 0)
+		*free_after = (uint32_t)(r->capacity - fpi_ring_used(r));
+	return got;
+}
+
+static FPI_NOINLINE int32_t dequeue_and_tell(fp_ring *r, void *elems, uint64_t n,
+					     uint32_t bulk, uint32_t *left_after)
+{
+	int32_t got = r->ops.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
+
+	if (got >= 0)
+		*left_after = (uint32_t)fpi_ring_used(r);
+	return got;
 }
 
 int32_t fp_ring_enqueue_u64(fp_ring *ring, uint64_t elem)
@@ -67,14 +87,14 @@ int32_t fp_ring_enqueue(fp_ring *ring, const void *elem)
 {
 	if (FPI_UNLIKELY(!ring || !elem))
 		return -EINVAL;
-	return ring->ops.enqueue(ring, elem, 1, 0, NULL);
+	return ring->ops.enqueue[0](ring, elem, 1, 0);
 }
 
 int32_t fp_ring_dequeue(fp_ring *ring, void *elem)
 {
 	if (FPI_UNLIKELY(!ring || !elem))
 		return -EINVAL;
-	return ring->ops.dequeue(ring, elem, 1, 0, NULL);
+	return ring->ops.dequeue[0](ring, elem, 1, 0);
 }
 
 int32_t fp_ring_enqueue_bulk(fp_ring *ring, const void *elems, uint32_t n,
@@ -82,7 +102,9 @@ int32_t fp_ring_enqueue_bulk(fp_ring *ring, const void *elems, uint32_t n,
 {
 	if (ODD_BURST(ring, elems, n))
 		return odd_burst(ring, elems, n);
-	return ring->ops.enqueue(ring, elems, n, 1, free_after);
+	if (FPI_UNLIKELY(free_after != NULL))
+		return enqueue_and_tell(ring, elems, n, 1, free_after);
+	return ring->ops.enqueue[n > FPI_RING_FEW](ring, elems, n, 1);
 }
 
 int32_t fp_ring_enqueue_burst(fp_ring *ring, const void *elems, uint32_t n,
@@ -90,7 +112,9 @@ int32_t fp_ring_enqueue_burst(fp_ring *ring, const void *elems, uint32_t n,
 {
 	if (ODD_BURST(ring, elems, n))
 		return odd_burst(ring, elems, n);
-	return ring->ops.enqueue(ring, elems, n, 0, free_after);
+	if (FPI_UNLIKELY(free_after != NULL))
+		return enqueue_and_tell(ring, elems, n, 0, free_after);
+	return ring->ops.enqueue[n > FPI_RING_FEW](ring, elems, n, 0);
 }
 
 int32_t fp_ring_dequeue_bulk(fp_ring *ring, void *elems, uint32_t n,
@@ -98,7 +122,9 @@ int32_t fp_ring_dequeue_bulk(fp_ring *ring, void *elems, uint32_t n,
 {
 	if (ODD_BURST(ring, elems, n))
 		return odd_burst(ring, elems, n);
-	return ring->ops.dequeue(ring, elems, n, 1, left_after);
+	if (FPI_UNLIKELY(left_after != NULL))
+		return dequeue_and_tell(ring, elems, n, 1, left_after);
+	return ring->ops.dequeue[n > FPI_RING_FEW](ring, elems, n, 1);
 }
 
 int32_t fp_ring_dequeue_burst(fp_ring *ring, void *elems, uint32_t n,
@@ -106,7 +132,9 @@ int32_t fp_ring_dequeue_burst(fp_ring *ring, void *elems, uint32_t n,
 {
 	if (ODD_BURST(ring, elems, n))
 		return odd_burst(ring, elems, n);
-	return ring->ops.dequeue(ring, elems, n, 0, left_after);
+	if (FPI_UNLIKELY(left_after != NULL))
+		return dequeue_and_tell(ring, elems, n, 0, left_after);
+	return ring->ops.dequeue[n > FPI_RING_FEW](ring, elems, n, 0);
 }
 
 int32_t fp_ring_peek(fp_ring *ring, void *elems, uint32_t n)

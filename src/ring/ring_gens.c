@@ -65,39 +65,25 @@
 
 /* ---- the long way: runs that wrap or are short, refusals ---- */
 
-FPI_INLINE int32_t enqueue_long(fp_ring *r, const void *elems, uint32_t n,
-				uint32_t bulk, uint32_t *free_after, int mt)
+static FPI_NOINLINE int32_t enqueue_long(fp_ring *r, const void *elems, uint64_t n,
+					 uint32_t bulk, int mt)
 {
 	uint64_t pos;
-	int32_t got = fpi_gens_claim_free(r, n, bulk, &pos, mt);
+	int32_t got = fpi_gens_claim_free(r, (uint32_t)n, bulk, &pos, mt);
 
 	if (got > 0) {
 		fpi_gens_copy_in(r, pos, elems, (uint32_t)got);
 		FPI_STEP(GENS_P_COPIED);
 		fpi_gens_publish(r, pos, (uint32_t)got, FPI_GEN_FULL);
 	}
-	if (free_after && got >= 0)
-		*free_after = (uint32_t)(r->capacity - fpi_ring_used(r));
 	return got;
 }
 
-static FPI_NOINLINE int32_t enqueue_long_mt(fp_ring *r, const void *elems, uint32_t n,
-					    uint32_t bulk, uint32_t *free_after)
-{
-	return enqueue_long(r, elems, n, bulk, free_after, MT);
-}
-
-static FPI_NOINLINE int32_t enqueue_long_st(fp_ring *r, const void *elems, uint32_t n,
-					    uint32_t bulk, uint32_t *free_after)
-{
-	return enqueue_long(r, elems, n, bulk, free_after, ST);
-}
-
-FPI_INLINE int32_t dequeue_long(fp_ring *r, void *elems, uint32_t n, uint32_t bulk,
-				uint32_t *left_after, int mt)
+static FPI_NOINLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n,
+					 uint32_t bulk, int mt)
 {
 	uint64_t pos, end;
-	int32_t got = fpi_gens_claim_full(r, n, bulk, 0, &pos, &end, mt);
+	int32_t got = fpi_gens_claim_full(r, (uint32_t)n, bulk, 0, &pos, &end, mt);
 
 	if (got > 0) {
 		if (FPI_LIKELY(fpi_ring_distance(r, pos, end) == (uint32_t)got)) {
@@ -108,165 +94,223 @@ FPI_INLINE int32_t dequeue_long(fp_ring *r, void *elems, uint32_t n, uint32_t bu
 			fpi_gens_take_walk(r, pos, end, elems);
 		}
 	}
-	if (left_after && got >= 0)
-		*left_after = (uint32_t)fpi_ring_used(r);
 	return got;
 }
 
-static FPI_NOINLINE int32_t dequeue_long_mt(fp_ring *r, void *elems, uint32_t n,
-					    uint32_t bulk, uint32_t *left_after)
+/* CHECKED rings: only the long way notes who claimed. */
+static int32_t enqueue_noted_mt(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk)
 {
-	return dequeue_long(r, elems, n, bulk, left_after, MT);
+	return enqueue_long(r, elems, n, bulk, MT);
 }
 
-static FPI_NOINLINE int32_t dequeue_long_st(fp_ring *r, void *elems, uint32_t n,
-					    uint32_t bulk, uint32_t *left_after)
+static int32_t enqueue_noted_st(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk)
 {
-	return dequeue_long(r, elems, n, bulk, left_after, ST);
-}
-
-/* ---- the common path: one piece, all n, nobody interferes ---- */
-
-FPI_INLINE int32_t enqueue(fp_ring *r, const void *elems, uint32_t n, uint32_t bulk,
-			   uint32_t *free_after, uint32_t elem_size, int mt, int avx2)
-{
-	uint64_t h = fpi_gens_prod_head(r, mt), to = h + n;
-	fpi_atomic_u8 *g = fpi_gens_at(r, h);
-	int fits = (h & r->mask) + n <= r->last;
-
-	FPI_STEP(GENS_P_LOADED);
-	/* Ending at the very end of the array is still one piece. */
-	if (FPI_UNLIKELY(!fits)) {
-		if ((h & r->mask) + n != r->last + 1)
-			goto slow;
-		to += r->carry;
-	}
-	if (FPI_UNLIKELY((int64_t)h < 0))
-		goto slow;
-	/* Partner: GENS_C_FREE, GENS_C_FREE2, GENS_C1_FREE, GENS_C_WALK_FREE. */
-	if (n == 1 ? FPI_LOAD(g, FPI_MO(GENS_P1B_CHECK, ACQUIRE)) !=
-			     fpi_gen(r, h, FPI_GEN_EMPTY) :
-		     !fpi_gens_all(g, fpi_gen(r, h, FPI_GEN_EMPTY), n,
-				   FPI_MO(GENS_PB_CHECK, ACQUIRE), avx2))
-		goto slow;
-	FPI_STEP(GENS_P_CHECKED);
-	if (FPI_UNLIKELY(!fpi_gens_prod_claim(r, h, to, mt)))
-		goto slow;
-	FPI_STEP(GENS_P_CLAIMED);
-	fpi_copy_with(r->data + (h & r->mask) * elem_size, elems,
-		      (size_t)n * elem_size, avx2);
-	FPI_STEP(GENS_P_COPIED);
-	/* Partner: GENS_C_CHECK, GENS_CB_CHECK, GENS_C1_CHECK, GENS_C_WALK. */
-	if (n == 1)
-		FPI_STORE(g, fpi_gen(r, h, FPI_GEN_FULL),
-			  FPI_MO(GENS_P1B_PUBLISH, RELEASE));
-	else
-		fpi_gens_set(g, fpi_gen(r, h, FPI_GEN_FULL), n,
-			     FPI_MO(GENS_PB_PUBLISH, RELEASE), avx2);
-	if (FPI_UNLIKELY(free_after != NULL))
-		*free_after = (uint32_t)(r->capacity - fpi_ring_used(r));
-	return (int32_t)n;
-slow:
-	return mt ? enqueue_long_mt(r, elems, n, bulk, free_after) :
-		    enqueue_long_st(r, elems, n, bulk, free_after);
-}
-
-FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint32_t n, uint32_t bulk,
-			   uint32_t *left_after, uint32_t elem_size, int mt, int avx2)
-{
-	uint64_t h = fpi_gens_cons_head(r, mt), to = h + n;
-	fpi_atomic_u8 *g = fpi_gens_at(r, h);
-	int fits = (h & r->mask) + n <= r->last;
-
-	FPI_STEP(GENS_C_LOADED);
-	if (FPI_UNLIKELY(!fits)) {
-		if ((h & r->mask) + n != r->last + 1)
-			goto slow;
-		to += r->carry;
-	}
-	/* Partner: GENS_P_PUBLISH, GENS_P_PUBLISH2, GENS_P1_PUBLISH, GENS_PB_PUBLISH. */
-	if (n == 1 ? FPI_LOAD(g, FPI_MO(GENS_C1B_CHECK, ACQUIRE)) !=
-			     fpi_gen(r, h, FPI_GEN_FULL) :
-		     !fpi_gens_all(g, fpi_gen(r, h, FPI_GEN_FULL), n,
-				   FPI_MO(GENS_CB_CHECK, ACQUIRE), avx2))
-		goto slow;
-	FPI_STEP(GENS_C_CHECKED);
-	if (FPI_UNLIKELY(!fpi_gens_cons_claim(r, h, to, mt)))
-		goto slow;
-	FPI_STEP(GENS_C_CLAIMED);
-	fpi_copy_with(elems, r->data + (h & r->mask) * elem_size,
-		      (size_t)n * elem_size, avx2);
-	FPI_STEP(GENS_C_COPIED);
-	/* Partner: GENS_P_CHECK, GENS_PB_CHECK, GENS_P1_CHECK. */
-	if (n == 1)
-		FPI_STORE(g, fpi_gen_next(r, h), FPI_MO(GENS_C1B_FREE, RELEASE));
-	else
-		fpi_gens_set(g, fpi_gen_next(r, h), n, FPI_MO(GENS_CB_FREE, RELEASE),
-			     avx2);
-	if (FPI_UNLIKELY(left_after != NULL))
-		*left_after = (uint32_t)fpi_ring_used(r);
-	return (int32_t)n;
-slow:
-	return mt ? dequeue_long_mt(r, elems, n, bulk, left_after) :
-		    dequeue_long_st(r, elems, n, bulk, left_after);
+	return enqueue_long(r, elems, n, bulk, ST);
 }
 
 /*
- * One function for each {element size 8 or any} x {MT, ST} x {baseline, AVX2};
- * fpi_ring_gens_ops() picks.
+ * ---- the common path: one piece, all n, nobody interferes ----
+ *
+ * Up to 8 elements and more have functions of their own, and the long way is
+ * reached by tail calls only: so none of them needs many registers.
  */
-#if defined(__x86_64__)
-#define AVX2_TARGET __attribute__((target("avx2")))
-#else
-#define AVX2_TARGET
-#endif
 
-#define COMMON_PATH(suffix, target, size, mt, avx2)                                 \
-	static target int32_t enqueue_##suffix(fp_ring *r, const void *elems,       \
-					       uint32_t n, uint32_t bulk,           \
-					       uint32_t *free_after)                \
-	{                                                                           \
-		return enqueue(r, elems, n, bulk, free_after, size, mt, avx2);      \
-	}                                                                           \
-	static target int32_t dequeue_##suffix(fp_ring *r, void *elems, uint32_t n, \
-					       uint32_t bulk, uint32_t *left_after) \
-	{                                                                           \
-		return dequeue(r, elems, n, bulk, left_after, size, mt, avx2);      \
+/* Where n elements from h end; 0: not in one piece, or too large to copy here. */
+FPI_INLINE uint64_t one_piece(const fp_ring *r, uint64_t h, uint64_t n, uint32_t elem_size)
+{
+	uint64_t end = (h & r->mask) + n;
+
+	if (FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
+		return 0;
+	if (FPI_UNLIKELY(end > r->last)) /* at the very end it is still one piece */
+		return end == r->last + 1 ? h + n + r->carry : 0;
+	return h + n;
+}
+
+FPI_INLINE unsigned char *slot(const fp_ring *r, uint64_t pos, uint32_t elem_size)
+{
+	return r->data + (pos & r->mask) * elem_size;
+}
+
+/* 8 elements of 8 bytes need no loop. */
+FPI_INLINE void copy_few(void *dst, const void *src, uint64_t bytes, uint32_t elem_size)
+{
+	if (__builtin_constant_p(elem_size) && elem_size == 8)
+		fpi_copy_few(dst, src, bytes);
+	else
+		fpi_copy(dst, src, bytes);
+}
+
+FPI_INLINE int32_t enqueue_few(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
+			       uint32_t elem_size, int mt)
+{
+	uint64_t h = fpi_gens_prod_head(r, mt), to = one_piece(r, h, n, elem_size);
+	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+	uint8_t empty = fpi_gen(r, h, FPI_GEN_EMPTY);
+
+	FPI_STEP(GENS_P_LOADED);
+	if (FPI_UNLIKELY((int64_t)h < 0) || FPI_UNLIKELY(!to))
+		return enqueue_long(r, elems, n, bulk, mt);
+	/* Partner: GENS_C_FREE, GENS_C_FREE2, GENS_C1_FREE, GENS_CM_FREE, GENS_C_WALK_FREE. */
+	if (n == 1 ? FPI_LOAD(g, FPI_MO(GENS_PF1_CHECK, ACQUIRE)) != empty :
+		     !fpi_gens_few(g, empty, n, FPI_MO(GENS_PF_CHECK, ACQUIRE)))
+		return enqueue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_P_CHECKED);
+	if (FPI_UNLIKELY(!fpi_gens_prod_claim(r, h, to, mt)))
+		return enqueue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_P_CLAIMED);
+	copy_few(slot(r, h, elem_size), elems, n * elem_size, elem_size);
+	FPI_STEP(GENS_P_COPIED);
+	/* Partner: GENS_C_CHECK, GENS_CM_CHECK, GENS_C1_CHECK, GENS_C_WALK. */
+	if (n == 1)
+		FPI_STORE(g, empty | FPI_GEN_FULL, FPI_MO(GENS_PF1_PUBLISH, RELEASE));
+	else
+		fpi_gens_set(g, empty | FPI_GEN_FULL, n, FPI_MO(GENS_PF_PUBLISH, RELEASE), 0);
+	return (int32_t)n;
+}
+
+FPI_INLINE int32_t enqueue_many(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
+				uint32_t elem_size, int mt, int avx2)
+{
+	uint64_t h = fpi_gens_prod_head(r, mt), to = one_piece(r, h, n, elem_size);
+	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+	uint8_t empty = fpi_gen(r, h, FPI_GEN_EMPTY);
+
+	FPI_STEP(GENS_P_LOADED);
+	if (FPI_UNLIKELY((int64_t)h < 0) || FPI_UNLIKELY(!to))
+		return enqueue_long(r, elems, n, bulk, mt);
+	/* Partner: as in enqueue_few. */
+	if (!fpi_gens_many(g, empty, n, FPI_MO(GENS_PM_CHECK, ACQUIRE), avx2))
+		return enqueue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_P_CHECKED);
+	if (FPI_UNLIKELY(!fpi_gens_prod_claim(r, h, to, mt)))
+		return enqueue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_P_CLAIMED);
+	fpi_copy_with(slot(r, h, elem_size), elems, n * elem_size, avx2);
+	FPI_STEP(GENS_P_COPIED);
+	fpi_gens_set(g, empty | FPI_GEN_FULL, n, FPI_MO(GENS_PM_PUBLISH, RELEASE), avx2);
+	return (int32_t)n;
+}
+
+FPI_INLINE int32_t dequeue_few(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
+			       uint32_t elem_size, int mt)
+{
+	uint64_t h = fpi_gens_cons_head(r, mt), to = one_piece(r, h, n, elem_size);
+	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+	uint8_t full = fpi_gen(r, h, FPI_GEN_FULL);
+
+	FPI_STEP(GENS_C_LOADED);
+	/* Partner: GENS_P_PUBLISH, GENS_P_PUBLISH2, GENS_P1_PUBLISH, GENS_PM_PUBLISH. */
+	if (FPI_UNLIKELY(!to) ||
+	    (n == 1 ? FPI_LOAD(g, FPI_MO(GENS_CF1_CHECK, ACQUIRE)) != full :
+		      !fpi_gens_few(g, full, n, FPI_MO(GENS_CF_CHECK, ACQUIRE))))
+		return dequeue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_C_CHECKED);
+	if (FPI_UNLIKELY(!fpi_gens_cons_claim(r, h, to, mt)))
+		return dequeue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_C_CLAIMED);
+	copy_few(elems, slot(r, h, elem_size), n * elem_size, elem_size);
+	FPI_STEP(GENS_C_COPIED);
+	/* Partner: GENS_P_CHECK, GENS_PM_CHECK, GENS_P1_CHECK. */
+	if (n == 1)
+		FPI_STORE(g, fpi_gen_next(r, h), FPI_MO(GENS_CF1_FREE, RELEASE));
+	else
+		fpi_gens_set(g, fpi_gen_next(r, h), n, FPI_MO(GENS_CF_FREE, RELEASE), 0);
+	return (int32_t)n;
+}
+
+FPI_INLINE int32_t dequeue_many(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
+				uint32_t elem_size, int mt, int avx2)
+{
+	uint64_t h = fpi_gens_cons_head(r, mt), to = one_piece(r, h, n, elem_size);
+	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+
+	FPI_STEP(GENS_C_LOADED);
+	/* Partner: as in dequeue_few. */
+	if (FPI_UNLIKELY(!to) || !fpi_gens_many(g, fpi_gen(r, h, FPI_GEN_FULL), n,
+						FPI_MO(GENS_CM_CHECK, ACQUIRE), avx2))
+		return dequeue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_C_CHECKED);
+	if (FPI_UNLIKELY(!fpi_gens_cons_claim(r, h, to, mt)))
+		return dequeue_long(r, elems, n, bulk, mt);
+	FPI_STEP(GENS_C_CLAIMED);
+	fpi_copy_with(elems, slot(r, h, elem_size), n * elem_size, avx2);
+	FPI_STEP(GENS_C_COPIED);
+	fpi_gens_set(g, fpi_gen_next(r, h), n, FPI_MO(GENS_CM_FREE, RELEASE), avx2);
+	return (int32_t)n;
+}
+
+/*
+ * Functions for each {element size 8 or any} x {MT, ST}, and for many elements
+ * also x {baseline, AVX2}; fpi_ring_gens_ops() picks.
+ */
+#define FEW(suffix, size, mt)                                                           \
+	static int32_t enqueue_few_##suffix(fp_ring *r, const void *elems, uint64_t n,  \
+					    uint32_t bulk)                              \
+	{                                                                               \
+		FPI_ASSUME(n <= FPI_RING_FEW);                                          \
+		return enqueue_few(r, elems, n, bulk, size, mt);                        \
+	}                                                                               \
+	static int32_t dequeue_few_##suffix(fp_ring *r, void *elems, uint64_t n,        \
+					    uint32_t bulk)                              \
+	{                                                                               \
+		FPI_ASSUME(n <= FPI_RING_FEW);                                          \
+		return dequeue_few(r, elems, n, bulk, size, mt);                        \
 	}
 
-COMMON_PATH(mt8, , 8, MT, 0)
-COMMON_PATH(mt, , r->elem_size, MT, 0)
-COMMON_PATH(st8, , 8, ST, 0)
-COMMON_PATH(st, , r->elem_size, ST, 0)
-COMMON_PATH(mt8_avx2, AVX2_TARGET, 8, MT, 1)
-COMMON_PATH(mt_avx2, AVX2_TARGET, r->elem_size, MT, 1)
-COMMON_PATH(st8_avx2, AVX2_TARGET, 8, ST, 1)
-COMMON_PATH(st_avx2, AVX2_TARGET, r->elem_size, ST, 1)
+#define MANY(suffix, target, size, mt, avx2)                                            \
+	static target int32_t enqueue_many_##suffix(fp_ring *r, const void *elems,      \
+						    uint64_t n, uint32_t bulk)          \
+	{                                                                               \
+		FPI_ASSUME(n > FPI_RING_FEW);                                           \
+		return enqueue_many(r, elems, n, bulk, size, mt, avx2);                 \
+	}                                                                               \
+	static target int32_t dequeue_many_##suffix(fp_ring *r, void *elems,            \
+						    uint64_t n, uint32_t bulk)          \
+	{                                                                               \
+		FPI_ASSUME(n > FPI_RING_FEW);                                           \
+		return dequeue_many(r, elems, n, bulk, size, mt, avx2);                 \
+	}
+
+FEW(mt8, 8, MT)
+FEW(mt, r->elem_size, MT)
+FEW(st8, 8, ST)
+FEW(st, r->elem_size, ST)
+MANY(mt8, , 8, MT, 0)
+MANY(mt, , r->elem_size, MT, 0)
+MANY(st8, , 8, ST, 0)
+MANY(st, , r->elem_size, ST, 0)
+MANY(mt8_avx2, FPI_AVX2_TARGET, 8, MT, 1)
+MANY(mt_avx2, FPI_AVX2_TARGET, r->elem_size, MT, 1)
+MANY(st8_avx2, FPI_AVX2_TARGET, 8, ST, 1)
+MANY(st_avx2, FPI_AVX2_TARGET, r->elem_size, ST, 1)
+
+#define ENQUEUE(x) { { enqueue_few_##x, enqueue_many_##x }, { enqueue_few_##x, enqueue_many_##x##_avx2 } }
+#define DEQUEUE(x) { { dequeue_few_##x, dequeue_many_##x }, { dequeue_few_##x, dequeue_many_##x##_avx2 } }
 
 void fpi_ring_gens_ops(fp_ring *r, int avx2)
 {
-	const struct {
-		fpi_ring_enqueue_fn *enqueue;
-		fpi_ring_dequeue_fn *dequeue;
-	} common[2][2][2] = { /* MT, 8 bytes, AVX2 */
-		{ { { enqueue_st, dequeue_st }, { enqueue_st_avx2, dequeue_st_avx2 } },
-		  { { enqueue_st8, dequeue_st8 }, { enqueue_st8_avx2, dequeue_st8_avx2 } } },
-		{ { { enqueue_mt, dequeue_mt }, { enqueue_mt_avx2, dequeue_mt_avx2 } },
-		  { { enqueue_mt8, dequeue_mt8 }, { enqueue_mt8_avx2, dequeue_mt8_avx2 } } },
+	/* [MT][8 bytes][AVX2][many] */
+	static fpi_ring_enqueue_fn *const enqueues[2][2][2][2] = {
+		{ ENQUEUE(st), ENQUEUE(st8) }, { ENQUEUE(mt), ENQUEUE(mt8) },
+	};
+	static fpi_ring_dequeue_fn *const dequeues[2][2][2][2] = {
+		{ DEQUEUE(st), DEQUEUE(st8) }, { DEQUEUE(mt), DEQUEUE(mt8) },
 	};
 	const int prod_mt = r->state->producer == LIBFP_MT;
 	const int cons_mt = r->state->consumer == LIBFP_MT;
 	const int is8 = r->elem_size == 8;
 
 	avx2 = avx2 != 0;
-	if (r->owners) { /* only the long way notes who claimed */
-		r->ops.enqueue = prod_mt ? enqueue_long_mt : enqueue_long_st;
+	if (r->owners) {
+		r->ops.enqueue[0] = prod_mt ? enqueue_noted_mt : enqueue_noted_st;
+		r->ops.enqueue[1] = r->ops.enqueue[0];
 	} else {
-		r->ops.enqueue = common[prod_mt][is8][avx2].enqueue;
+		memcpy(r->ops.enqueue, enqueues[prod_mt][is8][avx2], sizeof(r->ops.enqueue));
 		if (is8 && prod_mt)
 			r->prod_kind = FPI_RING_GENS8;
 	}
-	r->ops.dequeue = common[cons_mt][is8][avx2].dequeue;
+	memcpy(r->ops.dequeue, dequeues[cons_mt][is8][avx2], sizeof(r->ops.dequeue));
 	if (is8 && cons_mt)
 		r->cons_kind = FPI_RING_GENS8;
 	fpi_gens_span_ops(r);

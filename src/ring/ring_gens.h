@@ -13,6 +13,9 @@
 
 #include <errno.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/step.h"
 #include "ring/ring_internal.h"
@@ -29,12 +32,12 @@
 /* Readable bytes behind the last generation: wide loads may run over. */
 #define FPI_GENS_PAD 32
 
+#define FPI_GEN_LAP_MASK (((1u << FPI_RING_LAP_BITS) - 1) << 2)
+
 /* The byte of slot pos in this state; the closed bit of pos does not matter. */
 FPI_INLINE uint8_t fpi_gen(const fp_ring *r, uint64_t pos, unsigned state)
 {
-	uint64_t lap = (pos >> r->shift) & ((1u << FPI_RING_LAP_BITS) - 1);
-
-	return (uint8_t)(lap << 2 | state);
+	return (uint8_t)((pos >> r->gen_shift & FPI_GEN_LAP_MASK) | state);
 }
 
 /* The byte that a consumer of slot pos leaves: EMPTY of the next lap. */
@@ -50,129 +53,157 @@ FPI_INLINE fpi_atomic_u8 *fpi_gens_at(const fp_ring *r, uint64_t pos)
 
 #if FPI_WIDE
 
-typedef uint8_t fpi_v16 __attribute__((vector_size(16), aligned(1), may_alias));
-typedef uint8_t fpi_v32 __attribute__((vector_size(32), aligned(1), may_alias));
-typedef uint64_t fpi_v2q __attribute__((vector_size(16)));
-typedef uint64_t fpi_v4q __attribute__((vector_size(32)));
 typedef uint64_t fpi_w8 __attribute__((aligned(1), may_alias));
 typedef uint32_t fpi_w4 __attribute__((aligned(1), may_alias));
 typedef uint16_t fpi_w2 __attribute__((aligned(1), may_alias));
 
 #define FPI_GEN_SPREAD(b) ((uint64_t)(b) * 0x0101010101010101ull)
 
+#if defined(__x86_64__)
+
 /*
- * Whether n bytes at g all equal want; 2 <= n. Loads are volatile so that each
- * stays the one access it is written as. 8-byte loads for short runs: a wider
- * load of bytes that were just stored in smaller pieces stalls.
+ * Volatile keeps each access the one it is written as, and compilers from
+ * making a row of stores a memset.
  */
-FPI_INLINE int fpi_gens_all_relaxed(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
-				    int avx2)
+typedef long long fpi_v2q __attribute__((vector_size(16)));
+typedef long long fpi_v4q __attribute__((vector_size(32)));
+typedef fpi_v2q fpi_w16 __attribute__((aligned(1), may_alias));
+typedef fpi_v4q fpi_w32 __attribute__((aligned(1), may_alias));
+
+/* Not always_inline: it must not be inlined before its caller's target is known. */
+static inline FPI_AVX2_TARGET int fpi_gens_all_avx2(const uint8_t *p, uint8_t want,
+						    uint64_t n)
 {
-	const uint8_t *p = &g->value;
-	uint32_t i = 0;
+	const __m256i w = _mm256_set1_epi8((char)want);
+	__m256i differ = _mm256_setzero_si256();
+	const uint8_t *last = p + n - 32;
 
-	if (n <= 8) {
-		uint64_t w = *(const volatile fpi_w8 *)p ^ FPI_GEN_SPREAD(want);
-
-		return (w << (64 - 8 * n)) == 0;
-	}
-	if (n < 16) {
-		uint64_t w = *(const volatile fpi_w8 *)p ^ FPI_GEN_SPREAD(want);
-
-		w |= *(const volatile fpi_w8 *)(p + n - 8) ^ FPI_GEN_SPREAD(want);
-		return w == 0;
-	}
-
-	fpi_v2q acc = { 0, 0 };
-	const fpi_v2q want16 = { FPI_GEN_SPREAD(want), FPI_GEN_SPREAD(want) };
-
-	if (avx2) {
-		const fpi_v4q want32 = { FPI_GEN_SPREAD(want), FPI_GEN_SPREAD(want),
-					 FPI_GEN_SPREAD(want), FPI_GEN_SPREAD(want) };
-		fpi_v4q acc32 = { 0, 0, 0, 0 };
-
-		for (; i + 32 <= n; i += 32)
-			acc32 |= (fpi_v4q) * (const volatile fpi_v32 *)(p + i) ^ want32;
-		acc[0] = acc32[0] | acc32[1];
-		acc[1] = acc32[2] | acc32[3];
-	}
-	for (; i + 16 <= n; i += 16)
-		acc |= (fpi_v2q) * (const volatile fpi_v16 *)(p + i) ^ want16;
-	if (i < n)
-		acc |= (fpi_v2q) * (const volatile fpi_v16 *)(p + n - 16) ^ want16;
-	return (acc[0] | acc[1]) == 0;
+	for (; p < last; p += 32)
+		differ |= *(const volatile fpi_w32 *)p ^ w;
+	differ |= *(const volatile fpi_w32 *)last ^ w;
+	return _mm256_testz_si256(differ, differ);
 }
 
-/* Length of the run of bytes equal to want at g, at most n. */
-FPI_INLINE uint32_t fpi_gens_run_relaxed(const fpi_atomic_u8 *g, uint8_t want,
-					 uint32_t n)
+/* Sets n bytes, a multiple of 32. */
+static inline FPI_AVX2_TARGET void fpi_gens_set_avx2(uint8_t *p, uint8_t gen, uint64_t n)
 {
-	const uint8_t *p = &g->value;
+	const __m256i v = _mm256_set1_epi8((char)gen);
 
-	for (uint32_t i = 0; i < n; i += 8) {
+	for (; n; n -= 32, p += 32)
+		*(volatile fpi_w32 *)p = v;
+}
+
+FPI_INLINE int fpi_gens_all_sse2(const uint8_t *p, uint8_t want, uint64_t n)
+{
+	const __m128i w = _mm_set1_epi8((char)want);
+	__m128i differ = _mm_setzero_si128();
+	const uint8_t *last = p + n - 16;
+
+	for (; p < last; p += 16)
+		differ |= *(const volatile fpi_w16 *)p ^ w;
+	differ |= *(const volatile fpi_w16 *)last ^ w;
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(differ, _mm_setzero_si128())) == 0xffff;
+}
+
+#endif
+
+/*
+ * Whether n bytes at p all equal want: 2 to 8 bytes by one load of 8 (a wider
+ * load of bytes that were just stored in smaller pieces stalls), and more.
+ */
+FPI_INLINE int fpi_gens_few_relaxed(const uint8_t *p, uint8_t want, uint64_t n)
+{
+	return (*(const volatile fpi_w8 *)p ^ FPI_GEN_SPREAD(want)) << (64 - 8 * n) == 0;
+}
+
+FPI_INLINE int fpi_gens_many_relaxed(const uint8_t *p, uint8_t want, uint64_t n, int avx2)
+{
+#if defined(__x86_64__)
+	if (avx2 && FPI_LIKELY(n >= 32))
+		return fpi_gens_all_avx2(p, want, n);
+	if (n >= 16)
+		return fpi_gens_all_sse2(p, want, n);
+#else
+	(void)avx2;
+#endif
+	const uint64_t w8 = FPI_GEN_SPREAD(want);
+	const uint8_t *last = p + n - 8;
+	uint64_t differ = *(const volatile fpi_w8 *)last ^ w8;
+
+	for (; p < last; p += 8)
+		differ |= *(const volatile fpi_w8 *)p ^ w8;
+	return differ == 0;
+}
+
+/* Length of the run of bytes equal to want at p, at most n. */
+FPI_INLINE uint64_t fpi_gens_run_relaxed(const uint8_t *p, uint8_t want, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i += 8) {
 		uint64_t w = *(const volatile fpi_w8 *)(p + i) ^ FPI_GEN_SPREAD(want);
 
 		if (w) {
-			i += (uint32_t)__builtin_ctzll(w) / 8;
+			i += (uint64_t)__builtin_ctzll(w) / 8;
 			return i < n ? i : n;
 		}
 	}
 	return n;
 }
 
+/* Sets the last n < 8 bytes of a run, in pieces of 4, 2 and 1. */
+FPI_INLINE void fpi_gens_set_few(uint8_t *p, uint64_t spread, uint64_t n)
+{
+	if (n & 4) {
+		*(volatile fpi_w4 *)p = (uint32_t)spread;
+		p += 4;
+	}
+	if (n & 2) {
+		*(volatile fpi_w2 *)p = (uint16_t)spread;
+		p += 2;
+	}
+	if (n & 1)
+		*(volatile uint8_t *)p = (uint8_t)spread;
+}
+
 /*
- * Sets n bytes at g. The stores must not overlap: once a byte is set, another
+ * Sets n bytes at p. The stores must not overlap: once a byte is set, another
  * thread may already have moved the slot on, and a second store of the old
  * value would resurrect it. Volatile also keeps compilers from making this a
  * memset, which does overlap.
  */
-FPI_INLINE void fpi_gens_set_relaxed(fpi_atomic_u8 *g, uint8_t gen, uint32_t n,
-				     int avx2)
+FPI_INLINE void fpi_gens_set_relaxed(uint8_t *p, uint8_t gen, uint64_t n, int avx2)
 {
 	const uint64_t w = FPI_GEN_SPREAD(gen);
-	uint8_t *p = &g->value;
 
+	(void)avx2;
+#if defined(__x86_64__)
 	if (avx2) {
-		const fpi_v4q v = { w, w, w, w };
-
-		for (; n >= 32; n -= 32, p += 32)
-			*(volatile fpi_v32 *)p = (fpi_v32)v;
+		fpi_gens_set_avx2(p, gen, n & ~(uint64_t)31);
+		p += n & ~(uint64_t)31;
+		n &= 31;
 	}
-	for (; n >= 16; n -= 16, p += 16) {
-		const fpi_v2q v = { w, w };
-
-		*(volatile fpi_v16 *)p = (fpi_v16)v;
-	}
-	if (n & 8) {
+	for (; n >= 16; n -= 16, p += 16)
+		*(volatile fpi_w16 *)p = _mm_set1_epi8((char)gen);
+#endif
+	for (; n >= 8; n -= 8, p += 8)
 		*(volatile fpi_w8 *)p = w;
-		p += 8;
-	}
-	if (n & 4) {
-		*(volatile fpi_w4 *)p = (uint32_t)w;
-		p += 4;
-	}
-	if (n & 2) {
-		*(volatile fpi_w2 *)p = (uint16_t)w;
-		p += 2;
-	}
-	if (n & 1)
-		*(volatile uint8_t *)p = gen;
+	if (n)
+		fpi_gens_set_few(p, w, n);
 }
 
 #endif /* FPI_WIDE */
 
 /*
- * The same three with an order, which applies to the whole run:
+ * The same with an order, which applies to the whole run:
  * acquire on the checks (what the other side did to the slots before it set
  * the bytes is visible to us), release on the store. The product uses one
  * fence a run; FPI_FENCE_FORM says which form the byte-wise builds use.
  */
-FPI_INLINE uint32_t fpi_gens_run(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
+FPI_INLINE uint64_t fpi_gens_run(const fpi_atomic_u8 *g, uint8_t want, uint64_t n,
 				 int order)
 {
-	uint32_t i = 0;
+	uint64_t i = 0;
 #if FPI_WIDE
-	i = fpi_gens_run_relaxed(g, want, n);
+	i = fpi_gens_run_relaxed(&g->value, want, n);
 	FPI_FENCE(order);
 #else
 	while (i < n && FPI_LOAD(&g[i], FPI_FENCE_FORM ? FPI_RELAXED : order) == want)
@@ -183,11 +214,24 @@ FPI_INLINE uint32_t fpi_gens_run(const fpi_atomic_u8 *g, uint8_t want, uint32_t 
 	return i;
 }
 
-FPI_INLINE int fpi_gens_all(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
-			    int order, int avx2)
+/* Whether the whole run of n bytes equals want: 2 <= n <= 8, and 9 <= n. */
+FPI_INLINE int fpi_gens_few(const fpi_atomic_u8 *g, uint8_t want, uint64_t n, int order)
 {
 #if FPI_WIDE
-	int all = fpi_gens_all_relaxed(g, want, n, avx2);
+	int all = fpi_gens_few_relaxed(&g->value, want, n);
+
+	FPI_FENCE(order);
+	return all;
+#else
+	return fpi_gens_run(g, want, n, order) == n;
+#endif
+}
+
+FPI_INLINE int fpi_gens_many(const fpi_atomic_u8 *g, uint8_t want, uint64_t n, int order,
+			     int avx2)
+{
+#if FPI_WIDE
+	int all = fpi_gens_many_relaxed(&g->value, want, n, avx2);
 
 	FPI_FENCE(order);
 	return all;
@@ -197,17 +241,17 @@ FPI_INLINE int fpi_gens_all(const fpi_atomic_u8 *g, uint8_t want, uint32_t n,
 #endif
 }
 
-FPI_INLINE void fpi_gens_set(fpi_atomic_u8 *g, uint8_t gen, uint32_t n, int order,
+FPI_INLINE void fpi_gens_set(fpi_atomic_u8 *g, uint8_t gen, uint64_t n, int order,
 			     int avx2)
 {
 #if FPI_WIDE
 	FPI_FENCE(order);
-	fpi_gens_set_relaxed(g, gen, n, avx2);
+	fpi_gens_set_relaxed(&g->value, gen, n, avx2);
 #else
 	(void)avx2;
 	if (FPI_FENCE_FORM)
 		FPI_FENCE(order);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint64_t i = 0; i < n; i++)
 		FPI_STORE(&g[i], gen, FPI_FENCE_FORM ? FPI_RELAXED : order);
 #endif
 }

@@ -24,14 +24,14 @@ uint32_t fpi_gens_run_from(const fp_ring *r, uint64_t pos, unsigned state, uint3
 {
 	uint32_t n1 = fpi_gens_piece(r, pos, n), run;
 
-	run = fpi_gens_run(fpi_gens_at(r, pos), fpi_gen(r, pos, state), n1, order);
+	run = (uint32_t)fpi_gens_run(fpi_gens_at(r, pos), fpi_gen(r, pos, state), n1, order);
 	if (run == n1 && n1 < n) {
 		pos = fpi_ring_advance(r, pos, n1);
 		if (n - n1 <= r->last + 1 - n1)
 			n -= n1;
 		else
 			n = (uint32_t)(r->last + 1 - n1);
-		run += fpi_gens_run(r->gens, fpi_gen(r, pos, state), n, order);
+		run += (uint32_t)fpi_gens_run(r->gens, fpi_gen(r, pos, state), n, order);
 	}
 	return run;
 }

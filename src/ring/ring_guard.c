@@ -171,7 +171,7 @@ uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos)
 	return FPI_LOAD(&s->blocked_since, FPI_RELAXED);
 }
 
-static void count_enqueue(fp_ring *r, uint32_t n, int32_t got)
+static void count_enqueue(fp_ring *r, uint64_t n, int32_t got)
 {
 	struct fpi_ring_state *s = r->state;
 	uint64_t used, high;
@@ -188,7 +188,7 @@ static void count_enqueue(fp_ring *r, uint32_t n, int32_t got)
 		;
 }
 
-static void count_dequeue(fp_ring *r, uint32_t n, int32_t got)
+static void count_dequeue(fp_ring *r, uint64_t n, int32_t got)
 {
 	uint64_t pos;
 	int64_t by;
@@ -203,29 +203,25 @@ static void count_dequeue(fp_ring *r, uint32_t n, int32_t got)
 
 /* ---- the guarded calls ---- */
 
-static int32_t guarded_enqueue(fp_ring *r, const void *elems, uint32_t n, uint32_t bulk,
-			       uint32_t *free_after)
+static int32_t guarded_enqueue(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk)
 {
 	int32_t got = enter(r, PRODUCER);
 
 	if (got)
 		return got;
-	got = span_in_the_way(r, PRODUCER) ? -EBUSY :
-					     r->raw.enqueue(r, elems, n, bulk, free_after);
+	got = span_in_the_way(r, PRODUCER) ? -EBUSY : r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
 	return got;
 }
 
-static int32_t guarded_dequeue(fp_ring *r, void *elems, uint32_t n, uint32_t bulk,
-			       uint32_t *left_after)
+static int32_t guarded_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk)
 {
 	int32_t got = enter(r, CONSUMER);
 
 	if (got)
 		return got;
-	got = span_in_the_way(r, CONSUMER) ? -EBUSY :
-					     r->raw.dequeue(r, elems, n, bulk, left_after);
+	got = span_in_the_way(r, CONSUMER) ? -EBUSY : r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
 	return got;
@@ -309,8 +305,8 @@ int fpi_ring_guarded_close(fp_ring *r)
 void fpi_ring_guard_ops(fp_ring *r)
 {
 	r->prod_kind = r->cons_kind = FPI_RING_CALL;
-	r->ops.enqueue = guarded_enqueue;
-	r->ops.dequeue = guarded_dequeue;
+	r->ops.enqueue[0] = r->ops.enqueue[1] = guarded_enqueue;
+	r->ops.dequeue[0] = r->ops.dequeue[1] = guarded_dequeue;
 	r->ops.reserve_enqueue = guarded_reserve_enqueue;
 	r->ops.reserve_dequeue = guarded_reserve_dequeue;
 	r->ops.commit_enqueue = guarded_commit_enqueue;

@@ -14,7 +14,7 @@
  *     63        62 .. shift    shift-1 .. 0
  *     closed    lap            index
  *
- * shift = ceil(log2(capacity)), mask = 2^shift - 1. A step past index
+ * shift = ceil(log2(capacity)), at least 2; mask = 2^shift - 1. A step past index
  * capacity-1 adds `carry` = 2^shift - capacity, so that the lap grows and the
  * index starts at 0: any capacity is exact, words only ever grow (no ABA), and
  * for a power of two the carry is 0. The closed bit is used in the producer
@@ -30,13 +30,20 @@
 #include "base/memory.h"
 #include "base/registry.h"
 
+/* Code for CPUs on which fpi_cpu_avx2() is true (they all have BMI2). */
+#if defined(__x86_64__)
+#define FPI_AVX2_TARGET __attribute__((target("avx2,bmi2")))
+#else
+#define FPI_AVX2_TARGET
+#endif
+
 #define FPI_RING_MAGIC 0x676e697270662d31ull /* layout 1 */
 #define FPI_RING_CLOSED (1ull << 63)
 
 /* One side of a ring, on lines of its own. Only that side writes it. */
 struct fpi_ring_side {
 	fpi_atomic_u64 head;  /* index ring: published; gens: next to claim */
-	uint64_t cached;      /* index ring, private: opposite head as last seen */
+	uint64_t room;	      /* index ring, private: elements known to fit / be there */
 	uint32_t span_n;      /* ST side, private: slots of the open span */
 	fpi_atomic_u32 owner; /* CHECKED: thread inside this ST side, 0: none */
 } FPI_OWN_LINES;
@@ -78,20 +85,22 @@ enum fpi_ring_kind {
 
 /*
  * Moves up to n (bulk: exactly n) elements; 1 <= n <= INT32_MAX, table not
- * NULL. Returns as the public calls.
+ * NULL. Returns as the public calls. Few arguments, and n as wide as a register:
+ * the common path then needs no callee-saved one.
  */
-typedef int32_t fpi_ring_enqueue_fn(fp_ring *r, const void *elems, uint32_t n,
-				    uint32_t bulk, uint32_t *free_after);
-typedef int32_t fpi_ring_dequeue_fn(fp_ring *r, void *elems, uint32_t n,
-				    uint32_t bulk, uint32_t *left_after);
+typedef int32_t fpi_ring_enqueue_fn(fp_ring *r, const void *elems, uint64_t n,
+				    uint32_t bulk);
+typedef int32_t fpi_ring_dequeue_fn(fp_ring *r, void *elems, uint64_t n, uint32_t bulk);
 typedef int32_t fpi_ring_reserve_fn(fp_ring *r, uint32_t n, uint32_t bulk,
 				    fp_ring_span *span);
 typedef int32_t fpi_ring_commit_fn(fp_ring *r, fp_ring_span *span, uint32_t k);
 typedef int32_t fpi_ring_peek_fn(fp_ring *r, void *elems, uint32_t n);
 
+#define FPI_RING_FEW 8 /* bursts up to here have functions of their own */
+
 struct fpi_ring_ops {
-	fpi_ring_enqueue_fn *enqueue;
-	fpi_ring_dequeue_fn *dequeue;
+	fpi_ring_enqueue_fn *enqueue[2]; /* [n > FPI_RING_FEW] */
+	fpi_ring_dequeue_fn *dequeue[2];
 	fpi_ring_reserve_fn *reserve_enqueue;
 	fpi_ring_reserve_fn *reserve_dequeue;
 	fpi_ring_commit_fn *commit_enqueue;
@@ -103,8 +112,8 @@ struct fp_ring {
 	/* Read on every call; never written after create. */
 	uint8_t prod_kind; /* enum fpi_ring_kind */
 	uint8_t cons_kind;
-	uint8_t shift;
-	uint8_t reserved;
+	uint8_t shift;	   /* of the lap in a position word */
+	uint8_t gen_shift; /* shift - 2: brings the lap to where a generation has it */
 	uint32_t elem_size;
 	uint64_t mask;
 	uint64_t last; /* capacity - 1 */

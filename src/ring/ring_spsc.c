@@ -4,26 +4,25 @@
  *
  * Structure
  *   Each side publishes one position (its head) on lines of its own and keeps,
- *   privately beside it, the opposite position as it last saw it (cached). The
- *   opposite line is read only when the cached position does not satisfy the
- *   request, so at full speed a line changes hands once a batch, not once an
- *   element. The producer's head is the tail of the queue in textbook terms.
+ *   privately beside it, how many elements are known to fit (producer) or to
+ *   be there (consumer): its room. The opposite line is read only when the room
+ *   does not satisfy the request, so at full speed a line changes hands once a
+ *   batch, not once an element.
  *
  * Invariant
- *   consumer head <= producer head <= consumer head + capacity; a cached
- *   position is never ahead of the real one, so acting on it is safe, only
- *   pessimistic. What a side owns privately is exactly what it has published:
- *   nothing is lost if it stops between two calls.
+ *   consumer head <= producer head <= consumer head + capacity; a room is never
+ *   larger than the truth, so acting on it is safe, only pessimistic. It is
+ *   lowered before the head moves: a side that stops in between has lost
+ *   nothing.
  *
  * Memory orders (model: tests/model)
  *   P_PUBLISH release -> C_REFRESH acquire  the reader sees finished slots
  *   C_FREE release    -> P_REFRESH acquire  the reader is done with the slots
- *   Own head and cached position: relaxed and plain, one thread at a time.
+ *   Own head and room: relaxed and plain, one thread at a time.
  *
  * Close
- *   Bit 63 of the producer head, stored on the producing thread. The producer's
- *   cached position is set so that the ring looks full to it: the common path
- *   needs no test of its own, and the refresh finds the bit.
+ *   Bit 63 of the producer head, stored on the producing thread, and no room:
+ *   the common path needs no test of its own, the refresh finds the bit.
  *
  * Spans
  *   Reserving changes nothing shared; commit(k) is the publication of k.
@@ -37,32 +36,20 @@
 
 #include "base/copy.h"
 
-/* Free slots as far as the producer knows; a closed ring has none (see close). */
-FPI_INLINE uint64_t free_known(const fp_ring *r, uint64_t t)
-{
-	return r->last + 1 - fpi_ring_distance(r, FPI_PLAIN_LOAD(&r->prod->cached), t);
-}
-
-FPI_INLINE uint64_t used_known(const fp_ring *r, uint64_t h)
-{
-	return fpi_ring_distance(r, h, FPI_PLAIN_LOAD(&r->cons->cached));
-}
-
 /*
- * The producer's cached position did not do for n: look again. Returns what is
- * granted: n, for a burst fewer, 0, or negative.
+ * The producer's room does not do for n: look again. Returns what is granted:
+ * n, for a burst fewer, 0, or negative.
  */
-static FPI_NOINLINE int32_t refresh_free(fp_ring *r, uint64_t t, uint32_t n,
-					 uint32_t bulk)
+static FPI_NOINLINE int32_t refresh_free(fp_ring *r, uint64_t t, uint64_t n, uint32_t bulk)
 {
 	uint64_t room;
 
 	if (t & FPI_RING_CLOSED)
 		return -EPIPE;
-	/* Partner: SPSC_C_FREE, SPSC_C1_FREE. */
-	FPI_PLAIN_STORE(&r->prod->cached,
-			FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P_REFRESH, ACQUIRE)));
-	room = free_known(r, t);
+	/* Partner: SPSC_C_FREE, SPSC_CB_FREE, SPSC_C1_FREE. */
+	room = r->last + 1 -
+	       fpi_ring_distance(r, FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P_REFRESH, ACQUIRE)), t);
+	FPI_PLAIN_STORE(&r->prod->room, room);
 	if (room >= n)
 		return (int32_t)n;
 	if (bulk)
@@ -70,134 +57,206 @@ static FPI_NOINLINE int32_t refresh_free(fp_ring *r, uint64_t t, uint32_t n,
 	return (int32_t)room;
 }
 
-static FPI_NOINLINE int32_t refresh_used(fp_ring *r, uint64_t h, uint32_t n,
-					 uint32_t bulk)
+static FPI_NOINLINE int32_t refresh_used(fp_ring *r, uint64_t h, uint64_t n, uint32_t bulk)
 {
-	/* Partner: SPSC_P_PUBLISH, SPSC_P1_PUBLISH, SPSC_CLOSE. */
+	/* Partner: SPSC_P_PUBLISH, SPSC_PB_PUBLISH, SPSC_P1_PUBLISH. */
 	uint64_t t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C_REFRESH, ACQUIRE));
-	uint64_t there;
+	uint64_t room = fpi_ring_distance(r, h, t & ~FPI_RING_CLOSED);
 
-	FPI_PLAIN_STORE(&r->cons->cached, t & ~FPI_RING_CLOSED);
-	there = used_known(r, h);
-	if (there >= n)
+	FPI_PLAIN_STORE(&r->cons->room, room);
+	if (room >= n)
 		return (int32_t)n;
-	if (there && !bulk)
-		return (int32_t)there;
+	if (room && !bulk)
+		return (int32_t)room;
 	if (bulk && n > r->capacity)
 		return -EINVAL;
 	return t & FPI_RING_CLOSED ? -EPIPE : 0;
 }
 
-FPI_INLINE void copy_in(fp_ring *r, uint64_t t, const void *elems, uint32_t n,
-			uint32_t elem_size, int avx2)
+/* What a request for n is granted: from the room, else after a look. */
+FPI_INLINE int32_t grant_free(fp_ring *r, uint64_t t, uint64_t n, uint32_t bulk)
+{
+	return n <= FPI_PLAIN_LOAD(&r->prod->room) ? (int32_t)n : refresh_free(r, t, n, bulk);
+}
+
+FPI_INLINE int32_t grant_used(fp_ring *r, uint64_t h, uint64_t n, uint32_t bulk)
+{
+	return n <= FPI_PLAIN_LOAD(&r->cons->room) ? (int32_t)n : refresh_used(r, h, n, bulk);
+}
+
+/* Publishes n more elements from t on, or gives n slots from h on back. */
+FPI_INLINE void publish(fp_ring *r, uint64_t t, uint64_t n)
+{
+	FPI_PLAIN_STORE(&r->prod->room, FPI_PLAIN_LOAD(&r->prod->room) - n);
+	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
+	FPI_STORE(&r->prod->head, fpi_ring_advance(r, t, n), FPI_MO(SPSC_P_PUBLISH, RELEASE));
+}
+
+FPI_INLINE void give_back(fp_ring *r, uint64_t h, uint64_t n)
+{
+	FPI_PLAIN_STORE(&r->cons->room, FPI_PLAIN_LOAD(&r->cons->room) - n);
+	/* Partner: SPSC_P_REFRESH, SPSC_P1_REFRESH. */
+	FPI_STORE(&r->cons->head, fpi_ring_advance(r, h, n), FPI_MO(SPSC_C_FREE, RELEASE));
+}
+
+FPI_INLINE void copy_in(fp_ring *r, uint64_t t, const void *elems, uint32_t n, int avx2)
 {
 	uint64_t room = r->last + 1 - fpi_ring_index(r, t);
-	const unsigned char *from = elems;
+	uint64_t n1 = n <= room ? n : room;
+	const unsigned char *from = (const unsigned char *)elems;
 
-	if (FPI_LIKELY(n <= room)) {
-		fpi_copy_with(r->data + fpi_ring_index(r, t) * elem_size, from,
-			      (size_t)n * elem_size, avx2);
-		return;
-	}
-	fpi_copy_with(r->data + fpi_ring_index(r, t) * elem_size, from,
-		      room * elem_size, avx2);
-	fpi_copy_with(r->data, from + room * elem_size, (n - room) * elem_size, avx2);
+	fpi_copy_with(fpi_ring_slot(r, t), from, n1 * r->elem_size, avx2);
+	if (n1 < n)
+		fpi_copy_with(r->data, from + n1 * r->elem_size, (n - n1) * r->elem_size,
+			      avx2);
 }
 
-FPI_INLINE void copy_out(const fp_ring *r, uint64_t h, void *elems, uint32_t n,
-			 uint32_t elem_size, int avx2)
+FPI_INLINE void copy_out(const fp_ring *r, uint64_t h, void *elems, uint32_t n, int avx2)
 {
 	uint64_t room = r->last + 1 - fpi_ring_index(r, h);
-	unsigned char *to = elems;
+	uint64_t n1 = n <= room ? n : room;
+	unsigned char *to = (unsigned char *)elems;
 
-	if (FPI_LIKELY(n <= room)) {
-		fpi_copy_with(to, r->data + fpi_ring_index(r, h) * elem_size,
-			      (size_t)n * elem_size, avx2);
-		return;
-	}
-	fpi_copy_with(to, r->data + fpi_ring_index(r, h) * elem_size, room * elem_size,
-		      avx2);
-	fpi_copy_with(to + room * elem_size, r->data, (n - room) * elem_size, avx2);
+	fpi_copy_with(to, fpi_ring_slot(r, h), n1 * r->elem_size, avx2);
+	if (n1 < n)
+		fpi_copy_with(to + n1 * r->elem_size, r->data, (n - n1) * r->elem_size,
+			      avx2);
 }
 
-FPI_INLINE int32_t enqueue(fp_ring *r, const void *elems, uint32_t n, uint32_t bulk,
-			   uint32_t *free_after, uint32_t elem_size, int avx2)
+/* ---- the long way: refresh, wrap, large copies, refusals ---- */
+
+FPI_INLINE int32_t enqueue_long(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
+				int avx2)
+{
+	uint64_t t = FPI_LOAD(&r->prod->head, FPI_RELAXED);
+	int32_t got = grant_free(r, t, n, bulk);
+
+	if (got > 0) {
+		copy_in(r, t, elems, (uint32_t)got, avx2);
+		FPI_STEP(SPSC_P_COPIED);
+		publish(r, t, (uint32_t)got);
+	}
+	return got;
+}
+
+FPI_INLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
+				int avx2)
+{
+	uint64_t h = FPI_LOAD(&r->cons->head, FPI_RELAXED);
+	int32_t got = grant_used(r, h, n, bulk);
+
+	if (got > 0) {
+		copy_out(r, h, elems, (uint32_t)got, avx2);
+		FPI_STEP(SPSC_C_COPIED);
+		give_back(r, h, (uint32_t)got);
+	}
+	return got;
+}
+
+/* ---- the common path: known to fit, one piece; only tail calls ---- */
+
+/* few: at most FPI_RING_FEW elements of 8 bytes. */
+FPI_INLINE int32_t enqueue(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
+			   uint32_t elem_size, int few, int avx2,
+			   fpi_ring_enqueue_fn *long_way)
 {
 	struct fpi_ring_side *p = r->prod;
-	uint64_t t = FPI_LOAD(&p->head, FPI_RELAXED);
-	int32_t got = (int32_t)n;
+	uint64_t t = FPI_LOAD(&p->head, FPI_RELAXED), to = t + n;
+	uint64_t room = FPI_PLAIN_LOAD(&p->room);
+	uint64_t end = (t & r->mask) + n;
 
-	if (free_known(r, t) < n)
-		got = refresh_free(r, t, n, bulk);
-	if (FPI_LIKELY(got > 0)) {
-		copy_in(r, t, elems, (uint32_t)got, elem_size, avx2);
-		FPI_STEP(SPSC_P_COPIED);
-		/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
-		FPI_STORE(&p->head, fpi_ring_advance(r, t, (uint32_t)got),
-			  FPI_MO(SPSC_P_PUBLISH, RELEASE));
+	if (few)
+		FPI_ASSUME(n <= FPI_RING_FEW);
+	if (room < n || FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
+		return long_way(r, elems, n, bulk);
+	if (FPI_UNLIKELY(end > r->last)) {
+		if (end > r->last + 1)
+			return long_way(r, elems, n, bulk);
+		to += r->carry; /* ends at the very end: still one piece */
 	}
-	if (FPI_UNLIKELY(free_after != NULL) && got >= 0)
-		*free_after = (uint32_t)(r->capacity - fpi_ring_used(r));
-	return got;
+	if (few)
+		fpi_copy_few(r->data + (t & r->mask) * elem_size, elems, n * elem_size);
+	else
+		fpi_copy_with(r->data + (t & r->mask) * elem_size, elems, n * elem_size, avx2);
+	FPI_PLAIN_STORE(&p->room, room - n);
+	FPI_STEP(SPSC_P_COPIED);
+	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
+	FPI_STORE(&p->head, to, FPI_MO(SPSC_PB_PUBLISH, RELEASE));
+	return (int32_t)n;
 }
 
-FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint32_t n, uint32_t bulk,
-			   uint32_t *left_after, uint32_t elem_size, int avx2)
+FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
+			   uint32_t elem_size, int few, int avx2,
+			   fpi_ring_dequeue_fn *long_way)
 {
 	struct fpi_ring_side *c = r->cons;
-	uint64_t h = FPI_LOAD(&c->head, FPI_RELAXED);
-	int32_t got = (int32_t)n;
+	uint64_t h = FPI_LOAD(&c->head, FPI_RELAXED), to = h + n;
+	uint64_t room = FPI_PLAIN_LOAD(&c->room);
+	uint64_t end = (h & r->mask) + n;
 
-	if (used_known(r, h) < n)
-		got = refresh_used(r, h, n, bulk);
-	if (FPI_LIKELY(got > 0)) {
-		copy_out(r, h, elems, (uint32_t)got, elem_size, avx2);
-		FPI_STEP(SPSC_C_COPIED);
-		/* Partner: SPSC_P_REFRESH, SPSC_P1_REFRESH. */
-		FPI_STORE(&c->head, fpi_ring_advance(r, h, (uint32_t)got),
-			  FPI_MO(SPSC_C_FREE, RELEASE));
+	if (few)
+		FPI_ASSUME(n <= FPI_RING_FEW);
+	if (room < n || FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
+		return long_way(r, elems, n, bulk);
+	if (FPI_UNLIKELY(end > r->last)) {
+		if (end > r->last + 1)
+			return long_way(r, elems, n, bulk);
+		to += r->carry;
 	}
-	if (FPI_UNLIKELY(left_after != NULL) && got >= 0)
-		*left_after = (uint32_t)fpi_ring_used(r);
-	return got;
+	if (few)
+		fpi_copy_few(elems, r->data + (h & r->mask) * elem_size, n * elem_size);
+	else
+		fpi_copy_with(elems, r->data + (h & r->mask) * elem_size, n * elem_size, avx2);
+	FPI_PLAIN_STORE(&c->room, room - n);
+	FPI_STEP(SPSC_C_COPIED);
+	/* Partner: SPSC_P_REFRESH, SPSC_P1_REFRESH. */
+	FPI_STORE(&c->head, to, FPI_MO(SPSC_CB_FREE, RELEASE));
+	return (int32_t)n;
 }
 
 /* One function for each {element size 8 or any} x {baseline, AVX2}. */
-#if defined(__x86_64__)
-#define AVX2_TARGET __attribute__((target("avx2")))
-#else
-#define AVX2_TARGET
-#endif
-
-#define COMMON_PATH(suffix, target, size, avx2)                                     \
-	static target int32_t enqueue_##suffix(fp_ring *r, const void *elems,       \
-					       uint32_t n, uint32_t bulk,           \
-					       uint32_t *free_after)                \
-	{                                                                           \
-		return enqueue(r, elems, n, bulk, free_after, size, avx2);          \
-	}                                                                           \
-	static target int32_t dequeue_##suffix(fp_ring *r, void *elems, uint32_t n, \
-					       uint32_t bulk, uint32_t *left_after) \
-	{                                                                           \
-		return dequeue(r, elems, n, bulk, left_after, size, avx2);          \
+#define LONG_WAY(suffix, target, avx2)                                                 \
+	static target FPI_NOINLINE int32_t enqueue_long_##suffix(                      \
+		fp_ring *r, const void *elems, uint64_t n, uint32_t bulk)              \
+	{                                                                              \
+		return enqueue_long(r, elems, n, bulk, avx2);                          \
+	}                                                                              \
+	static target FPI_NOINLINE int32_t dequeue_long_##suffix(                      \
+		fp_ring *r, void *elems, uint64_t n, uint32_t bulk)                    \
+	{                                                                              \
+		return dequeue_long(r, elems, n, bulk, avx2);                          \
 	}
 
-COMMON_PATH(8, , 8, 0)
-COMMON_PATH(any, , r->elem_size, 0)
-COMMON_PATH(8_avx2, AVX2_TARGET, 8, 1)
-COMMON_PATH(any_avx2, AVX2_TARGET, r->elem_size, 1)
+#define COMMON_PATH(suffix, target, size, few, avx2, isa)                                   \
+	static target int32_t enqueue_##suffix(fp_ring *r, const void *elems,          \
+					       uint64_t n, uint32_t bulk)              \
+	{                                                                              \
+		return enqueue(r, elems, n, bulk, size, few, avx2, enqueue_long_##isa);     \
+	}                                                                              \
+	static target int32_t dequeue_##suffix(fp_ring *r, void *elems, uint64_t n,    \
+					       uint32_t bulk)                          \
+	{                                                                              \
+		return dequeue(r, elems, n, bulk, size, few, avx2, dequeue_long_##isa);     \
+	}
+
+LONG_WAY(base, , 0)
+LONG_WAY(avx2, FPI_AVX2_TARGET, 1)
+COMMON_PATH(few8, , 8, 1, 0, base)
+COMMON_PATH(8, , 8, 0, 0, base)
+COMMON_PATH(any, , r->elem_size, 0, 0, base)
+COMMON_PATH(8_avx2, FPI_AVX2_TARGET, 8, 0, 1, avx2)
+COMMON_PATH(any_avx2, FPI_AVX2_TARGET, r->elem_size, 0, 1, avx2)
 
 /* ---- spans, peek, close ---- */
 
 static int32_t reserve_enqueue(fp_ring *r, uint32_t n, uint32_t bulk, fp_ring_span *span)
 {
 	uint64_t t = FPI_LOAD(&r->prod->head, FPI_RELAXED);
-	int32_t got = (int32_t)n;
+	int32_t got;
 
 	if (r->prod->span_n)
 		return t & FPI_RING_CLOSED ? -EPIPE : -EINVAL;
-	if (free_known(r, t) < n)
-		got = refresh_free(r, t, n, bulk);
+	got = grant_free(r, t, n, bulk);
 	if (got >= 0) {
 		r->prod->span_n = (uint32_t)got;
 		fpi_ring_span_set(r, span, t, (uint32_t)got, 0);
@@ -217,21 +276,18 @@ static int32_t commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
 	if (t & FPI_RING_CLOSED)
 		return -EPIPE;
 	FPI_STEP(SPSC_P_COPIED);
-	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
-	FPI_STORE(&r->prod->head, fpi_ring_advance(r, t, k),
-		  FPI_MO(SPSC_P_COMMIT, RELEASE));
+	publish(r, t, k);
 	return (int32_t)k;
 }
 
 static int32_t reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk, fp_ring_span *span)
 {
 	uint64_t h = FPI_LOAD(&r->cons->head, FPI_RELAXED);
-	int32_t got = (int32_t)n;
+	int32_t got;
 
 	if (r->cons->span_n)
 		return -EINVAL;
-	if (used_known(r, h) < n)
-		got = refresh_used(r, h, n, bulk);
+	got = grant_used(r, h, n, bulk);
 	if (got >= 0) {
 		r->cons->span_n = (uint32_t)got;
 		fpi_ring_span_set(r, span, h, (uint32_t)got, FPI_SPAN_DEQUEUE);
@@ -249,21 +305,17 @@ static int32_t commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
 		return -EINVAL;
 	r->cons->span_n = 0;
 	FPI_STEP(SPSC_C_COPIED);
-	/* Partner: SPSC_P_REFRESH, SPSC_P1_REFRESH. */
-	FPI_STORE(&r->cons->head, fpi_ring_advance(r, h, k),
-		  FPI_MO(SPSC_C_COMMIT, RELEASE));
+	give_back(r, h, k);
 	return (int32_t)k;
 }
 
 static int32_t peek(fp_ring *r, void *elems, uint32_t n)
 {
 	uint64_t h = FPI_LOAD(&r->cons->head, FPI_RELAXED);
-	int32_t got = (int32_t)n;
+	int32_t got = grant_used(r, h, n, 0);
 
-	if (used_known(r, h) < n)
-		got = refresh_used(r, h, n, 0);
 	if (got > 0)
-		copy_out(r, h, elems, (uint32_t)got, r->elem_size, 0);
+		copy_out(r, h, elems, (uint32_t)got, 0);
 	return got;
 }
 
@@ -271,7 +323,7 @@ void fpi_spsc_close(fp_ring *r)
 {
 	uint64_t t = FPI_LOAD(&r->prod->head, FPI_RELAXED) | FPI_RING_CLOSED;
 
-	FPI_PLAIN_STORE(&r->prod->cached, t - (r->mask + 1));
+	FPI_PLAIN_STORE(&r->prod->room, 0);
 	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
 	FPI_STORE(&r->prod->head, t, FPI_MO(SPSC_CLOSE, RELEASE));
 	/* fp_ring_is_closed() only. */
@@ -282,11 +334,13 @@ void fpi_ring_spsc_ops(fp_ring *r, int avx2)
 {
 	if (r->elem_size == 8) {
 		r->prod_kind = r->cons_kind = FPI_RING_INDEX8;
-		r->ops.enqueue = avx2 ? enqueue_8_avx2 : enqueue_8;
-		r->ops.dequeue = avx2 ? dequeue_8_avx2 : dequeue_8;
+		r->ops.enqueue[0] = enqueue_few8;
+		r->ops.enqueue[1] = avx2 ? enqueue_8_avx2 : enqueue_8;
+		r->ops.dequeue[0] = dequeue_few8;
+		r->ops.dequeue[1] = avx2 ? dequeue_8_avx2 : dequeue_8;
 	} else {
-		r->ops.enqueue = avx2 ? enqueue_any_avx2 : enqueue_any;
-		r->ops.dequeue = avx2 ? dequeue_any_avx2 : dequeue_any;
+		r->ops.enqueue[0] = r->ops.enqueue[1] = avx2 ? enqueue_any_avx2 : enqueue_any;
+		r->ops.dequeue[0] = r->ops.dequeue[1] = avx2 ? dequeue_any_avx2 : dequeue_any;
 	}
 	r->ops.reserve_enqueue = reserve_enqueue;
 	r->ops.reserve_dequeue = reserve_dequeue;
