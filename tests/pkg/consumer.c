@@ -8,12 +8,12 @@
 
 #include <libfp.h>
 
-#define EXPECT(cond)                                                            \
-	do {                                                                    \
-		if (!(cond)) {                                                  \
+#define EXPECT(cond)                                                               \
+	do {                                                                       \
+		if (!(cond)) {                                                     \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-			return 1;                                               \
-		}                                                               \
+			return 1;                                                  \
+		}                                                                  \
 	} while (0)
 
 int main(void)

@@ -24,12 +24,12 @@ static int find(const char *name, void *function, size_t size)
 
 #define FIND(function) find("fp_" #function, (void *)&(function), sizeof(function))
 
-#define EXPECT(cond)                                                            \
-	do {                                                                    \
-		if (!(cond)) {                                                  \
+#define EXPECT(cond)                                                               \
+	do {                                                                       \
+		if (!(cond)) {                                                     \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-			return 1;                                               \
-		}                                                               \
+			return 1;                                                  \
+		}                                                                  \
 	} while (0)
 
 int main(int argc, char **argv)
@@ -52,7 +52,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	EXPECT(FIND(version_number) && FIND(ring_opts_init) && FIND(ring_create));
-	EXPECT(FIND(ring_destroy) && FIND(ring_enqueue_burst) && FIND(ring_dequeue_burst));
+	EXPECT(FIND(ring_destroy) && FIND(ring_enqueue_burst) &&
+	       FIND(ring_dequeue_burst));
 
 	EXPECT(version_number() == LIBFP_VERSION_NUMBER);
 	EXPECT(ring_opts_init(&opts, sizeof(opts)) == 0);

@@ -112,7 +112,8 @@ dlopen)
 	"$out/consumer" "$(libdir "$prefix")/libfp.so"
 	;;
 readme)
-	# The first C block of README.md, exactly as it stands there.
+	# The C block of README.md, exactly as it stands there.
+	# shellcheck disable=SC2016 # backquotes of Markdown
 	sed -n '/^```c$/,/^```$/ { /^```/ d; p }' "$here/../../README.md" >"$out/readme.c"
 	# shellcheck disable=SC2046,SC2086
 	"$CC" -std=c11 $strict $(flags --cflags) "$out/readme.c" $(flags --libs) -o "$out/readme"
