@@ -208,6 +208,7 @@ uint64_t capture_bytes_total(const struct capture *c)
 }
 
 struct echo {
+	const char *path;
 	FILE *stream;
 	pcap_dumper_t *dumper;
 };
@@ -221,6 +222,7 @@ struct echo *echo_open(const struct capture *c, const char *path,
 		snprintf(error, CAPTURE_ERROR, "out of memory");
 		return NULL;
 	}
+	e->path = path;
 	e->stream = fopen(path, "wbe");
 	if (!e->stream) {
 		snprintf(error, CAPTURE_ERROR, "%s", strerror(errno));
@@ -236,6 +238,11 @@ struct echo *echo_open(const struct capture *c, const char *path,
 		return NULL;
 	}
 	return e;
+}
+
+const char *echo_path(const struct echo *e)
+{
+	return e->path;
 }
 
 int echo_write(struct echo *e, const struct pcap_pkthdr *header,

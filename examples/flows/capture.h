@@ -43,10 +43,12 @@ struct echo;
 
 /*
  * A pcap file with the capture's link type, snapshot length and resolution of
- * time stamps. NULL: failed, and error says why.
+ * time stamps. NULL: failed, and error says why. Keeps the path's pointer.
  */
 struct echo *echo_open(const struct capture *c, const char *path,
 		       char error[CAPTURE_ERROR]);
+/* The path given at open, for messages. */
+const char *echo_path(const struct echo *e);
 /* 0, or an errno value: the file is lost. */
 int echo_write(struct echo *e, const struct pcap_pkthdr *header,
 	       const uint8_t *data);

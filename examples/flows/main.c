@@ -219,20 +219,6 @@ static int open_files(struct job *j)
 	return 0;
 }
 
-/* Writes out what stdio holds; 0, or -1 after a complaint. */
-static int finish_stream(FILE *stream, const char *name, int close)
-{
-	int failed;
-
-	errno = 0;
-	failed = ferror(stream) || fflush(stream);
-	if (close && fclose(stream))
-		failed = 1;
-	if (failed)
-		complain("%s: %s", name, strerror(errno ? errno : EIO));
-	return failed ? -1 : 0;
-}
-
 static int finish_echo(struct job *j)
 {
 	int rc = echo_close(j->echo);
@@ -243,12 +229,29 @@ static int finish_echo(struct job *j)
 	return rc ? -1 : 0;
 }
 
-static int finish_csv(struct job *j)
+static int write_csv(struct job *j, const struct flow *const *flows, size_t count)
 {
-	FILE *csv = j->csv;
+	int rc = report_csv(j->csv, flows, count);
 
+	if (j->csv != stdout && fclose(j->csv) && !rc)
+		rc = errno;
 	j->csv = NULL;
-	return finish_stream(csv, j->options.csv, csv != stdout);
+	if (rc)
+		complain("%s: %s", j->options.csv, strerror(rc));
+	return rc ? -1 : 0;
+}
+
+/* A summary that nobody gets to see is a failure like any other lost output. */
+static int write_summary(FILE *out, const struct pipeline_result *result,
+			 const struct report_names *names, const struct flow **flows,
+			 size_t count, size_t top)
+{
+	report_summary(out, result, names, flows, count, top);
+	if (fflush(out) || ferror(out)) {
+		complain("summary: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
 }
 
 static int write_results(struct job *j, const struct pipeline_result *result)
@@ -265,12 +268,9 @@ static int write_results(struct job *j, const struct pipeline_result *result)
 		complain("out of memory");
 		return -1;
 	}
-	report_csv(j->csv, flows, count);
-	rc = finish_csv(j);
-	if (!rc && !o->quiet) {
-		report_summary(summary, result, &names, flows, count, o->top);
-		rc = finish_stream(summary, "summary", 0);
-	}
+	rc = write_csv(j, flows, count);
+	if (!rc && !o->quiet)
+		rc = write_summary(summary, result, &names, flows, count, o->top);
 	free(flows);
 	return rc;
 }
@@ -296,7 +296,7 @@ static int run(struct job *j)
 			 (unsigned long long)result.packets);
 		rc = EXIT_DAMAGED;
 	}
-	if (j->echo && finish_echo(j))
+	if (rc != EXIT_NOTHING && j->echo && finish_echo(j))
 		rc = EXIT_NOTHING;
 	if (rc != EXIT_NOTHING && write_results(j, &result))
 		rc = EXIT_NOTHING;

@@ -4,8 +4,8 @@
  * then the ports. README.md states the rules as a user sees them.
  *
  * Every function gets the bytes that are left, checks their number before it
- * reads, and hands the rest to the next one. Bytes after the end that an IP
- * header states (Ethernet padding) do not count as captured.
+ * reads, and hands the rest to the next one. Bytes after the end that an IP or
+ * PPPoE header states (Ethernet padding) do not count as captured.
  */
 #include "parse.h"
 
@@ -117,7 +117,7 @@ static void parse_ip4(struct frame *f, const uint8_t *p, uint32_t n)
 	if (n < 1)
 		return;
 	if (p[0] >> 4 != 4) {
-		f->verdict = FRAME_IP_VERSION;
+		f->verdict = FRAME_IP4_VERSION;
 		return;
 	}
 	if (n < IP4_HEADER)
@@ -148,38 +148,36 @@ static void parse_ip4(struct frame *f, const uint8_t *p, uint32_t n)
 }
 
 /*
- * Walks the extension headers; the protocol becomes the last "next header"
- * that was captured. Stops without ports at a non-first fragment and at a
- * header that is cut.
+ * Walks the extension headers; the protocol becomes the last "next header" that
+ * could be read. Stops without ports at a header that is cut, and behind the
+ * header of a non-first fragment.
  */
 static void parse_ip6_payload(struct frame *f, const uint8_t *p, uint32_t n)
 {
 	for (;;) {
+		uint8_t kind = f->key.proto;
 		uint32_t header;
 
-		switch (f->key.proto) {
+		switch (kind) {
 		case IPPROTO_HOPOPTS:
 		case IPPROTO_ROUTING:
 		case IPPROTO_DSTOPTS:
-			header = n < 2 ? 8 : (p[1] + 1u) * 8;
-			break;
 		case IPPROTO_AH:
-			header = n < 2 ? 8 : (p[1] + 2u) * 4;
+			if (n < 2)
+				return;
+			header = kind == IPPROTO_AH ? (p[1] + 2u) * 4 : (p[1] + 1u) * 8;
 			break;
 		case IPPROTO_FRAGMENT:
+			if (n < 8)
+				return;
 			header = 8;
 			break;
 		default:
 			parse_transport(f, p, n);
 			return;
 		}
-		if (n < 1)
-			return;
-		if (f->key.proto == IPPROTO_FRAGMENT && n >= header &&
-		    be16(p + 2) & 0xfff8)
-			header = UINT32_MAX;
 		f->key.proto = p[0];
-		if (n < header)
+		if (n < header || (kind == IPPROTO_FRAGMENT && be16(p + 2) & 0xfff8))
 			return;
 		p += header;
 		n -= header;
@@ -195,7 +193,7 @@ static void parse_ip6(struct frame *f, const uint8_t *p, uint32_t n)
 	if (n < 1)
 		return;
 	if (p[0] >> 4 != 6) {
-		f->verdict = FRAME_IP_VERSION;
+		f->verdict = FRAME_IP6_VERSION;
 		return;
 	}
 	if (n < IP6_HEADER)
@@ -245,12 +243,29 @@ static void parse_mpls(struct frame *f, const uint8_t *p, uint32_t n)
 
 static void parse_pppoe(struct frame *f, const uint8_t *p, uint32_t n)
 {
-	if (n < 8)
+	uint32_t length;
+	uint16_t protocol;
+
+	if (n < 6) {
 		f->verdict = FRAME_LINK_SHORT;
-	else if (be16(p + 6) == PPP_IP4)
-		parse_ip4(f, p + 8, n - 8);
-	else if (be16(p + 6) == PPP_IP6)
-		parse_ip6(f, p + 8, n - 8);
+		return;
+	}
+	length = be16(p + 4);
+	p += 6;
+	n -= 6;
+	if (length < n)
+		n = length;
+	if (n < 2) {
+		f->verdict = FRAME_LINK_SHORT;
+		return;
+	}
+	protocol = be16(p);
+	p += 2;
+	n -= 2;
+	if (protocol == PPP_IP4)
+		parse_ip4(f, p, n);
+	else if (protocol == PPP_IP6)
+		parse_ip6(f, p, n);
 	else
 		f->verdict = FRAME_OTHER;
 }
@@ -300,7 +315,7 @@ static void parse_ethertype(struct frame *f, uint16_t type, const uint8_t *p,
 
 /*
  * AF_ values of the capturing system: 2 is IPv4 everywhere, IPv6 differs
- * (Linux, NetBSD and OpenBSD, FreeBSD, macOS).
+ * (NetBSD and OpenBSD, FreeBSD, macOS).
  */
 static void parse_family(struct frame *f, uint32_t family, const uint8_t *p,
 			 uint32_t n)
@@ -309,7 +324,6 @@ static void parse_family(struct frame *f, uint32_t family, const uint8_t *p,
 	case 2:
 		parse_ip4(f, p, n);
 		break;
-	case 10:
 	case 24:
 	case 28:
 	case 30:
@@ -405,7 +419,8 @@ const char *frame_verdict_name(enum frame_verdict verdict)
 		[FRAME_OTHER] = "not IP",
 		[FRAME_LINK_SHORT] = "link header cut short",
 		[FRAME_IP_SHORT] = "IP header cut short",
-		[FRAME_IP_VERSION] = "bad IP version",
+		[FRAME_IP4_VERSION] = "bad IPv4 version",
+		[FRAME_IP6_VERSION] = "bad IPv6 version",
 		[FRAME_IP4_IHL] = "bad IPv4 header length",
 		[FRAME_IP4_TOTAL] = "bad IPv4 total length",
 	};

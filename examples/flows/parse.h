@@ -14,7 +14,8 @@ enum frame_verdict {
 	FRAME_OTHER,	   /* not IP */
 	FRAME_LINK_SHORT,  /* cut inside the headers in front of IP */
 	FRAME_IP_SHORT,	   /* cut inside the IP header */
-	FRAME_IP_VERSION,  /* version field is not what the layer below says */
+	FRAME_IP4_VERSION, /* the layer below says IPv4, the version field does not */
+	FRAME_IP6_VERSION, /* the same for IPv6 */
 	FRAME_IP4_IHL,	   /* IPv4 header length below 20 bytes */
 	FRAME_IP4_TOTAL,   /* IPv4 total length below the header length */
 	FRAME_VERDICTS,
@@ -34,7 +35,7 @@ struct flow_key {
 
 struct frame {
 	enum frame_verdict verdict;
-	uint8_t version;   /* 4 or 6 where an IP header begins, else 0 */
+	uint8_t version;   /* 4 or 6 where an IP header is announced, else 0 */
 	uint8_t from;	   /* which end of the key sent it */
 	uint8_t tcp_flags; /* 0 if not TCP, or if its header is not complete */
 	uint64_t hash;	   /* of the key; 0 without a flow */
@@ -47,7 +48,7 @@ int frame_link_supported(int link_type);
 /* Parses n captured bytes; the link type must be a supported one. */
 void frame_parse(int link_type, const uint8_t *p, uint32_t n, struct frame *out);
 
-/* A few words for reports, for example "bad IP version". */
+/* A few words for reports, for example "bad IPv4 version". */
 const char *frame_verdict_name(enum frame_verdict verdict);
 
 #endif

@@ -218,7 +218,7 @@ static void write_packet(struct pipeline *p, const struct packet *packet)
 		return;
 	rc = echo_write(p->echo, &packet->header, packet->data);
 	if (rc)
-		fail(p, "echo", rc);
+		fail(p, echo_path(p->echo), rc);
 }
 
 static void *writer_main(void *arg)

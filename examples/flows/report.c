@@ -7,6 +7,7 @@
 #include "report.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -86,24 +87,27 @@ static const char *format_addr(const struct flow *f, int end, char text[TEXT_ADD
 			 text, TEXT_ADDR);
 }
 
-void report_csv(FILE *out, const struct flow *const *flows, size_t count)
+int report_csv(FILE *out, const struct flow *const *flows, size_t count)
 {
-	fputs("proto,addr_a,port_a,addr_b,port_b,first_ns,last_ns,"
-	      "packets_ab,bytes_ab,packets_ba,bytes_ba,tcp_flags\n",
-	      out);
-	for (size_t i = 0; i < count && !ferror(out); i++) {
+	if (fputs("proto,addr_a,port_a,addr_b,port_b,first_ns,last_ns,"
+		  "packets_ab,bytes_ab,packets_ba,bytes_ba,tcp_flags\n",
+		  out) < 0)
+		return errno;
+	for (size_t i = 0; i < count; i++) {
 		const struct flow *f = flows[i];
 		char text_a[TEXT_ADDR], text_b[TEXT_ADDR];
 		int a = f->a, b = !a;
 
-		fprintf(out,
-			"%u,%s,%u,%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			",%" PRIu64 ",%" PRIu64 ",%u\n",
-			f->key.proto, format_addr(f, a, text_a), f->key.port[a],
-			format_addr(f, b, text_b), f->key.port[b], f->first_ns,
-			f->last_ns, f->packets[a], f->bytes[a], f->packets[b],
-			f->bytes[b], f->tcp_flags);
+		if (fprintf(out,
+			    "%u,%s,%u,%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			    ",%" PRIu64 ",%" PRIu64 ",%u\n",
+			    f->key.proto, format_addr(f, a, text_a), f->key.port[a],
+			    format_addr(f, b, text_b), f->key.port[b], f->first_ns,
+			    f->last_ns, f->packets[a], f->bytes[a], f->packets[b],
+			    f->bytes[b], f->tcp_flags) < 0)
+			return errno;
 	}
+	return fflush(out) ? errno : 0;
 }
 
 /* ---- summary ---- */

@@ -17,9 +17,9 @@ struct report_names {
 /* All flows of all workers, sorted by first_ns, then by the key. NULL: no memory. */
 const struct flow **report_sort(const struct pipeline_result *r, size_t *count);
 
-/* Both leave errors to ferror() of the stream. */
-void report_csv(FILE *out, const struct flow *const *flows, size_t count);
-/* Reorders the flows: the top table is by bytes. */
+/* 0, or an errno value: the stream failed. */
+int report_csv(FILE *out, const struct flow *const *flows, size_t count);
+/* Reorders the flows: the top table is by bytes. Leaves errors to ferror(). */
 void report_summary(FILE *out, const struct pipeline_result *r,
 		    const struct report_names *names, const struct flow **flows,
 		    size_t count, size_t top);
