@@ -4,7 +4,8 @@
  * base/step.h:
  *
  *     struct rt_hold h;
- *     rt_hold_init(&h, "GENS_P_CLAIMED");    NULL: the first step it meets
+ *     rt_hold_init(&h, "GENS_P_CLAIMED");    NULL: the first step it meets, or
+ *     h.skip = 2;                            the third
  *     in the victim thread: rt_hold_me(&h); fp_ring_enqueue(...); rt_hold_done(&h);
  *     in the test: if (rt_hold_reached(&h)) { ... } rt_hold_release(&h);
  */
@@ -19,6 +20,8 @@ struct rt_hold {
 	sem_t reached; /* the victim stands at the step, or ended without meeting it */
 	sem_t go;
 	const char *step;
+	const char *reached_step;
+	int skip; /* steps to let pass */
 	int held; /* written before reached is posted */
 };
 
@@ -34,9 +37,10 @@ static inline void rt_hold_step(const char *step)
 {
 	struct rt_hold *h = rt_my_hold;
 
-	if (!h || (h->step && strcmp(h->step, step)))
+	if (!h || (h->step && strcmp(h->step, step)) || h->skip-- > 0)
 		return;
 	rt_my_hold = NULL;
+	h->reached_step = step;
 	h->held = 1;
 	sem_post(&h->reached);
 	rt_sem_wait(&h->go);

@@ -300,9 +300,10 @@ static void attach_refuses_a_ring_that_does_not_fit(void)
 		CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &r), 0);
 		CHECK_EQ(fp_ring_destroy(r), 0);
 		for (uint64_t len = 0; len < (uint64_t)size; len++) {
-			/* exactly len bytes, so that ASan sees any look beyond */
-			unsigned char *cut = aligned_alloc(LIBFP_RING_ALIGN,
-							   len ? len : 1);
+			/* about len bytes, so that ASan sees a look beyond */
+			unsigned char *cut = aligned_alloc(
+				LIBFP_RING_ALIGN,
+				FPI_ALIGN_UP(len + 1, LIBFP_RING_ALIGN));
 
 			CHECK(cut != NULL);
 			memcpy(cut, mem, len);
