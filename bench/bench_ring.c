@@ -120,12 +120,14 @@ static void add(struct bench *b, const struct ring_contestant *c, const char *ro
 
 	if (!bench_wanted(b, k.row, k.mode, burst, k.capacity, k.elem))
 		return;
+	if (c->only_row && (strcmp(c->only_row, row) || burst == 1))
+		return;
 	k.object = n_opened < RINGS_MAX ? c->open(shape) : NULL;
 	if (!k.object)
 		return;
 	opened[n_opened].contestant = c;
 	opened[n_opened++].ring = k.object;
-	loops = c->loops(shape, burst == 1);
+	loops = c->loops(shape, burst);
 	if (!strcmp(row, "two_threads")) {
 		k.unit = "M/s";
 		k.feed = loops->feed;

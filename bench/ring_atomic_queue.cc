@@ -87,18 +87,18 @@ void close_ring(void *ring)
 	delete static_cast<AnyRing *>(ring);
 }
 
-const struct ring_loops *spsc_loops(const struct ring_shape *shape, int one)
+const struct ring_loops *spsc_loops(const struct ring_shape *shape, uint32_t burst)
 {
 	if (shape->capacity == 1024)
-		return one ? &spsc_1024_one : &spsc_1024_burst;
-	return one ? &spsc_1000_one : &spsc_1000_burst;
+		return burst == 1 ? &spsc_1024_one : &spsc_1024_burst;
+	return burst == 1 ? &spsc_1000_one : &spsc_1000_burst;
 }
 
-const struct ring_loops *mpmc_loops(const struct ring_shape *shape, int one)
+const struct ring_loops *mpmc_loops(const struct ring_shape *shape, uint32_t burst)
 {
 	if (shape->capacity == 1024)
-		return one ? &mpmc_1024_one : &mpmc_1024_burst;
-	return one ? &mpmc_1000_one : &mpmc_1000_burst;
+		return burst == 1 ? &mpmc_1024_one : &mpmc_1024_burst;
+	return burst == 1 ? &mpmc_1000_one : &mpmc_1000_burst;
 }
 
 const char *start(int)
@@ -107,8 +107,8 @@ const char *start(int)
 }
 
 const struct ring_contestant contestants[] = {
-	{ "atomic_queue SPSC", RING_ST, open_ring<true>, close_ring, spsc_loops, nullptr },
-	{ "atomic_queue MPMC", RING_MT, open_ring<false>, close_ring, mpmc_loops, nullptr },
+	{ "atomic_queue SPSC", RING_ST, open_ring<true>, close_ring, spsc_loops, nullptr, nullptr },
+	{ "atomic_queue MPMC", RING_MT, open_ring<false>, close_ring, mpmc_loops, nullptr, nullptr },
 };
 
 } // namespace

@@ -76,10 +76,10 @@ static void close_ring(void *ring)
 	RING_LOOPS(name##_burst, name##_put, name##_get)                      \
 	RING_LOOPS_ONE(name##_one, name##_put1, name##_get1)                  \
 	static const struct ring_loops *name##_loops(                         \
-		const struct ring_shape *shape, int one)                      \
+		const struct ring_shape *shape, uint32_t burst)                      \
 	{                                                                     \
 		(void)shape;                                                  \
-		return one ? &name##_one : &name##_burst;                     \
+		return burst == 1 ? &name##_one : &name##_burst;                     \
 	}
 
 CALLS(spsc)
@@ -92,8 +92,8 @@ static const char *start(int cpu)
 }
 
 static const struct ring_contestant contestants[] = {
-	{ "ck spsc", RING_ST, open_ring, close_ring, spsc_loops, NULL },
-	{ "ck mpmc", RING_MT, open_ring, close_ring, mpmc_loops, NULL },
+	{ "ck spsc", RING_ST, open_ring, close_ring, spsc_loops, NULL, NULL },
+	{ "ck mpmc", RING_MT, open_ring, close_ring, mpmc_loops, NULL, NULL },
 };
 
 const struct ring_library ring_ck = {

@@ -52,9 +52,10 @@ struct ring_contestant {
 	/* NULL: does not do this shape, or no memory */
 	void *(*open)(const struct ring_shape *shape);
 	void (*close)(void *ring);
-	/* one: bursts of one object, through the peer's call for one */
-	const struct ring_loops *(*loops)(const struct ring_shape *shape, int one);
+	/* Bursts of one go through the library's call for one object. */
+	const struct ring_loops *(*loops)(const struct ring_shape *shape, uint32_t burst);
 	const struct ring_stall *stall; /* NULL: offers no way to stop inside */
+	const char *only_row;		/* NULL: takes part in every row */
 };
 
 struct ring_library {
@@ -87,7 +88,7 @@ extern unsigned char ring_target[RING_BURST_MAX * RING_ELEM_MAX];
  */
 #define RING_LOOP __attribute__((noinline)) static uint64_t
 
-#define RING_LOOPS(name, PUT, GET)                                                   \
+#define RING_PAIR(name, PUT, GET)                                                    \
 	RING_LOOP name##_pair(void *ring, uint32_t burst, uint64_t units)            \
 	{                                                                            \
 		uint64_t out = 0;                                                    \
@@ -97,7 +98,10 @@ extern unsigned char ring_target[RING_BURST_MAX * RING_ELEM_MAX];
 			out += GET(ring, ring_target, burst);                        \
 		}                                                                    \
 		return out;                                                          \
-	}                                                                            \
+	}
+
+#define RING_LOOPS(name, PUT, GET)                                                   \
+	RING_PAIR(name, PUT, GET)                                                    \
 	RING_LOOP name##_feed(void *ring, uint32_t burst, uint64_t units)            \
 	{                                                                            \
 		for (uint64_t left = units; left;) {                                 \

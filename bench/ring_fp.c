@@ -33,9 +33,9 @@ static void fp_close(void *ring)
 RING_LOOPS(fp_burst, PUT, GET)
 RING_LOOPS_ONE(fp_one, fp_ring_enqueue_u64, fp_ring_dequeue_u64)
 
-static const struct ring_loops *fp_loops(const struct ring_shape *shape, int one)
+static const struct ring_loops *fp_loops(const struct ring_shape *shape, uint32_t burst)
 {
-	return one && shape->elem == 8 ? &fp_one : &fp_burst;
+	return burst == 1 && shape->elem == 8 ? &fp_one : &fp_burst;
 }
 
 static uint32_t fp_put(void *ring, uint32_t n)
@@ -80,16 +80,16 @@ static const char *fp_start(int cpu)
 }
 
 static const struct ring_contestant fp_contestants[] = {
-	{ "libfp", RING_ST | RING_MT, fp_open, fp_close, fp_loops, &fp_stall },
+	{ "libfp", RING_ST | RING_MT, fp_open, fp_close, fp_loops, &fp_stall, NULL },
 };
 
-static const struct ring_loops *plt_loops(const struct ring_shape *shape, int one)
+static const struct ring_loops *plt_loops(const struct ring_shape *shape, uint32_t burst)
 {
-	return one ? bench_plt_loops() : fp_loops(shape, one);
+	return burst == 1 ? bench_plt_loops() : fp_loops(shape, burst);
 }
 
 const struct ring_contestant ring_fp_plt = {
-	"libfp via PLT", RING_ST | RING_MT, fp_open, fp_close, plt_loops, NULL,
+	"libfp via PLT", RING_ST | RING_MT, fp_open, fp_close, plt_loops, NULL, NULL,
 };
 
 const struct ring_library ring_fp = {

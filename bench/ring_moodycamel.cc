@@ -67,9 +67,9 @@ void close_ring(void *r)
 	delete static_cast<ring *>(r);
 }
 
-const struct ring_loops *loops(const struct ring_shape *, int is_one)
+const struct ring_loops *loops(const struct ring_shape *, uint32_t n)
 {
-	return is_one ? &one : &burst;
+	return n == 1 ? &one : &burst;
 }
 
 const char *start(int)
@@ -78,7 +78,7 @@ const char *start(int)
 }
 
 const struct ring_contestant contestants[] = {
-	{ "moodycamel", RING_MT, open_ring, close_ring, loops, nullptr },
+	{ "moodycamel", RING_MT, open_ring, close_ring, loops, nullptr, nullptr },
 };
 
 } // namespace
