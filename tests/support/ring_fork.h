@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Child processes of the ring tests. A child never outlives a failed parent,
+ * even if it is stopped.
+ */
+#ifndef FPT_RING_FORK_H
+#define FPT_RING_FORK_H
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ring_test.h"
+
+static inline void *rt_shared(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return p;
+}
+
+static inline void rt_child_ends(int failed)
+{
+	fflush(NULL);
+	_exit(failed);
+}
+
+/* Runs fn(arg) in a child; a failed CHECK there ends the child with status 1. */
+static inline pid_t rt_child(void (*fn)(void *), void *arg)
+{
+	pid_t parent = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	fpt_back = NULL;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	fn(arg);
+	rt_child_ends(0);
+	return 0;
+}
+
+/* Waits for the next change: 1 stopped, 0 ended well. Anything else fails. */
+static inline int rt_child_stopped(pid_t pid)
+{
+	int status;
+	pid_t got;
+
+	do
+		got = waitpid(pid, &status, WUNTRACED);
+	while (got < 0 && errno == EINTR);
+	CHECK_EQ(got, pid);
+	if (WIFSTOPPED(status))
+		return 1;
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	return 0;
+}
+
+static inline void rt_in_child(void (*fn)(void *), void *arg)
+{
+	CHECK_EQ(rt_child_stopped(rt_child(fn, arg)), 0);
+}
+
+#endif
