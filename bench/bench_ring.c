@@ -222,12 +222,13 @@ static void stall(struct bench *b)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: bench_ring [-o ROW] [-p PROCESS] [-s SCALE] [-c CPU,CPU] [-v]\n"
-			"  -o  only rows whose name row/mode/burstN/capacityN/elemN contains this\n"
-			"  -p  number of this process, written to every line\n"
-			"  -s  factor on the time spent\n"
-			"  -c  cores to run on; default: the first two that are allowed\n"
-			"  -v  a progress line on stderr\n");
+	fprintf(stderr,
+		"usage: bench_ring [-o ROW] [-p PROCESS] [-s SCALE] [-c CPU,CPU] [-v]\n"
+		"  -o  only rows row/mode/burstN/capacityN/elemN that contain this\n"
+		"  -p  number of this process, written to every line\n"
+		"  -s  factor on the time spent\n"
+		"  -c  cores to run on; default: the first two that are allowed\n"
+		"  -v  a progress line on stderr\n");
 	exit(2);
 }
 
@@ -244,8 +245,8 @@ int main(int argc, char **argv)
 			options.process = (unsigned)strtoul(optarg, NULL, 10);
 		else if (opt == 's')
 			options.scale = strtod(optarg, NULL);
-		else if (opt == 'c' && sscanf(optarg, "%d,%d", &options.cpus[0],
-					      &options.cpus[1]) >= 1)
+		else if (opt == 'c' &&
+			 sscanf(optarg, "%d,%d", &options.cpus[0], &options.cpus[1]) >= 1)
 			continue;
 		else if (opt == 'v')
 			options.progress = 1;
@@ -265,9 +266,10 @@ int main(int argc, char **argv)
 	if (bench_two_cores(b))
 		two_threads(b);
 	else
-		fprintf(options.out, "{\"kind\":\"skipped\",\"process\":%u,"
-				     "\"row\":\"two_threads\","
-				     "\"reason\":\"needs two cores\"}\n",
+		fprintf(options.out,
+			"{\"kind\":\"skipped\",\"process\":%u,"
+			"\"row\":\"two_threads\","
+			"\"reason\":\"needs two cores\"}\n",
 			options.process);
 	stall(b);
 	bench_finish(b);

@@ -4,23 +4,21 @@
  */
 #include "harness.h"
 
+#include "partner.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <libfp/base.h>
 
 #define SLICE_NS 300000.0
-#define WARMUP_SLICES 3	  /* per case: sizes the slice, fills caches */
-#define WARMUP_PART 8	  /* of each slice, this part is not timed */
-#define HANDOFF_GROUPS 5  /* the median of these ... */
-#define HANDOFF_ROUNDS 12 /* ... averages of so many round trips */
+#define WARMUP_SLICES 3 /* per case: sizes the slice, fills caches */
+#define WARMUP_PART 8	/* of each slice, this part is not timed */
 /* A hand-off takes about 50 ns near and 200 ns far; what lies between says
  * that the cores moved meanwhile. */
 #define NEAR_BELOW_NS 90.0
@@ -39,23 +37,6 @@ struct entry {
 	unsigned switched; /* slices dropped: a thread was descheduled */
 	unsigned moved;	   /* slices dropped: class changed or unclear */
 	unsigned wrong;	   /* slices whose loop did not do its units */
-};
-
-enum order { ORDER_HANDOFF, ORDER_FEED, ORDER_QUIT };
-
-/* The partner thread of two-thread slices takes orders over these lines. */
-struct partner {
-	_Alignas(128) atomic_uint order_seq;
-	enum order order;
-	const struct entry *entry;
-	uint64_t units;
-	_Alignas(128) atomic_uint done_seq;
-	long switches; /* involuntary, during the last order */
-	uint64_t fed;
-	_Alignas(128) atomic_uint ball;
-	_Alignas(128) int cpu;
-	unsigned seq; /* main thread's */
-	pthread_t thread;
 };
 
 struct bench {
@@ -93,14 +74,6 @@ uint64_t bench_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static long involuntary_switches(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_THREAD, &u);
-	return u.ru_nivcsw;
 }
 
 void bench_pin(int cpu)
@@ -223,8 +196,8 @@ void bench_progress(struct bench *b, const char *what, double part)
 		percent);
 }
 
-int bench_wanted(const struct bench *b, const char *row, const char *mode,
-		 uint32_t burst, uint32_t capacity, uint32_t elem)
+int bench_wanted(const struct bench *b, const char *row, const char *mode, uint32_t burst,
+		 uint32_t capacity, uint32_t elem)
 {
 	char name[128];
 
@@ -244,112 +217,16 @@ void bench_add(struct bench *b, const struct bench_case *c)
 	b->entries[b->n_entries++] = (struct entry){ .c = *c, .units = 64 * c->burst };
 }
 
-/* ---- the partner thread ---- */
-
-/* Throws back every ball that handoff_ns() throws. */
-static void return_balls(atomic_uint *ball)
-{
-	for (unsigned i = 1; i < 2 * HANDOFF_GROUPS * HANDOFF_ROUNDS; i += 2) {
-		while (atomic_load_explicit(ball, memory_order_acquire) != i)
-			;
-		atomic_store_explicit(ball, i + 1, memory_order_release);
-	}
-}
-
-static void *partner_main(void *arg)
-{
-	struct partner *p = arg;
-	unsigned seq = 0;
-
-	bench_pin(p->cpu);
-	for (;;) {
-		long before;
-
-		while (atomic_load_explicit(&p->order_seq, memory_order_acquire) == seq)
-			bench_relax();
-		seq++;
-		before = involuntary_switches();
-		if (p->order == ORDER_HANDOFF)
-			return_balls(&p->ball);
-		else if (p->order == ORDER_FEED)
-			p->fed = p->entry->c.feed(p->entry->c.object, p->entry->c.burst,
-						  p->units);
-		p->switches = involuntary_switches() - before;
-		atomic_store_explicit(&p->done_seq, seq, memory_order_release);
-		if (p->order == ORDER_QUIT)
-			return NULL;
-	}
-}
-
-static void partner_order(struct partner *p, enum order order)
-{
-	p->order = order;
-	atomic_store_explicit(&p->order_seq, ++p->seq, memory_order_release);
-}
-
-static void partner_wait(struct partner *p)
-{
-	while (atomic_load_explicit(&p->done_seq, memory_order_acquire) != p->seq)
-		bench_relax();
-}
-
-static void partner_start(struct bench *b)
-{
-	struct partner *p = &b->partner;
-
-	memset(p, 0, sizeof(*p));
-	p->cpu = b->cpus[1];
-	if (pthread_create(&p->thread, NULL, partner_main, p))
-		die("cannot create a thread");
-}
-
-static void partner_stop(struct bench *b)
-{
-	partner_order(&b->partner, ORDER_QUIT);
-	pthread_join(b->partner.thread, NULL);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* ns to hand a cache line to the other core: half a round trip. */
-static double handoff_ns(struct partner *p)
-{
-	double group[HANDOFF_GROUPS];
-	unsigned ball = 0;
-
-	atomic_store_explicit(&p->ball, 0, memory_order_relaxed);
-	partner_order(p, ORDER_HANDOFF);
-	for (int g = 0; g < HANDOFF_GROUPS; g++) {
-		uint64_t start = bench_now_ns();
-
-		for (int i = 0; i < HANDOFF_ROUNDS; i++, ball += 2) {
-			atomic_store_explicit(&p->ball, ball + 1, memory_order_release);
-			while (atomic_load_explicit(&p->ball, memory_order_acquire) !=
-			       ball + 2)
-				;
-		}
-		group[g] = (double)(bench_now_ns() - start) / HANDOFF_ROUNDS / 2;
-	}
-	partner_wait(p);
-	qsort(group, HANDOFF_GROUPS, sizeof(group[0]), compare_doubles);
-	return group[HANDOFF_GROUPS / 2];
-}
+/* ---- slices ---- */
 
 static int class_of(double ns)
 {
 	return ns < NEAR_BELOW_NS ? BENCH_NEAR : ns > FAR_ABOVE_NS ? BENCH_FAR : -1;
 }
 
-/* ---- slices ---- */
-
-static void keep(struct entry *e, int class, uint64_t units, uint64_t ns)
+static void keep(struct entry *e, int cls, uint64_t units, uint64_t ns)
 {
-	struct samples *s = &e->samples[class];
+	struct samples *s = &e->samples[cls];
 	double value = (double)ns / (double)units; /* ns a unit */
 
 	if (e->warm < WARMUP_SLICES) {
@@ -379,18 +256,18 @@ static void adapt(struct entry *e, uint64_t units, uint64_t ns)
 
 static void slice_one(struct entry *e)
 {
-	uint64_t warm = e->units / WARMUP_PART / e->c.burst * e->c.burst, units = e->units;
-	uint64_t done, start, ns;
+	uint64_t units = e->units, done, start, ns;
+	uint64_t warm = units / WARMUP_PART / e->c.burst * e->c.burst;
 	long switches;
 
 	e->c.one(e->c.object, e->c.burst, warm);
-	switches = involuntary_switches();
+	switches = partner_switches();
 	start = bench_now_ns();
 	done = e->c.one(e->c.object, e->c.burst, units);
 	ns = bench_now_ns() - start;
 	if (done != units)
 		e->wrong++;
-	else if (involuntary_switches() != switches)
+	else if (partner_switches() != switches)
 		e->switched++;
 	else
 		keep(e, BENCH_ALONE, units, ns);
@@ -404,13 +281,11 @@ static void slice_two(struct bench *b, struct entry *e)
 	uint64_t got, rest, start, ns;
 	double before, after;
 	long switches;
-	int class;
+	int cls;
 
-	before = handoff_ns(p);
-	switches = involuntary_switches();
-	p->entry = e;
-	p->units = total;
-	partner_order(p, ORDER_FEED);
+	before = partner_handoff_ns(p);
+	switches = partner_switches();
+	partner_feed(p, &e->c, total);
 	got = e->c.drain(e->c.object, e->c.burst, warm);
 	start = bench_now_ns();
 	rest = total - got;
@@ -418,20 +293,20 @@ static void slice_two(struct bench *b, struct entry *e)
 		e->wrong++;
 	ns = bench_now_ns() - start;
 	partner_wait(p);
-	switches = involuntary_switches() - switches + p->switches;
-	after = handoff_ns(p);
+	switches = partner_switches() - switches + p->switches;
+	after = partner_handoff_ns(p);
 
-	class = class_of(before);
+	cls = class_of(before);
 	if (switches) {
 		e->switched++;
-	} else if (class < 0 || class != class_of(after)) {
+	} else if (cls < 0 || cls != class_of(after)) {
 		e->moved++;
 	} else if (p->fed != total) {
 		e->wrong++;
 	} else {
-		b->handoff_sum[class] += before;
-		b->handoff_n[class]++;
-		keep(e, class, rest, ns);
+		b->handoff_sum[cls] += before;
+		b->handoff_n[cls]++;
+		keep(e, cls, rest, ns);
 	}
 	adapt(e, rest, ns);
 }
@@ -450,17 +325,18 @@ static double quantile(const struct samples *s, double q)
 	return s->values[(size_t)(q * (double)(s->n - 1) + 0.5)];
 }
 
-static void write_samples(struct bench *b, struct entry *e, int class)
+static void write_samples(struct bench *b, struct entry *e, int cls)
 {
-	struct samples *s = &e->samples[class];
+	struct samples *s = &e->samples[cls];
 	FILE *f = b->options.out;
 
 	fprintf(f,
 		"{\"kind\":\"cell\",\"process\":%u,\"row\":\"%s\",\"mode\":\"%s\","
 		"\"burst\":%u,\"capacity\":%u,\"elem\":%u,\"who\":\"%s\",\"unit\":\"%s\","
-		"\"class\":\"%s\",\"slices\":%zu,\"switched\":%u,\"moved\":%u,\"wrong\":%u",
+		"\"class\":\"%s\",\"slices\":%zu,\"switched\":%u,\"moved\":%u,"
+		"\"wrong\":%u",
 		b->options.process, e->c.row, e->c.mode, e->c.burst, e->c.capacity,
-		e->c.elem, e->c.who, e->c.unit, class_names[class], s->n, e->switched,
+		e->c.elem, e->c.who, e->c.unit, class_names[cls], s->n, e->switched,
 		e->moved, e->wrong);
 	if (s->n) {
 		qsort(s->values, s->n, sizeof(float), compare_floats);
@@ -481,8 +357,8 @@ static void write_entry(struct bench *b, struct entry *e)
 		write_samples(b, e, BENCH_NEAR);
 		write_samples(b, e, BENCH_FAR);
 	}
-	for (int class = 0; class < BENCH_CLASSES; class++)
-		free(e->samples[class].values);
+	for (int cls = 0; cls < BENCH_CLASSES; cls++)
+		free(e->samples[cls].values);
 }
 
 /* ---- a run ---- */
@@ -491,11 +367,12 @@ static const char *volatile running = "";
 
 static void too_long(int sig)
 {
+	ssize_t said = write(2, "\nbench: hangs in ", 17);
+
 	(void)sig;
-	if (write(2, "\nbench: hangs in ", 17) < 0 ||
-	    write(2, running, strlen(running)) < 0 || write(2, "\n", 1) < 0)
-		_exit(3);
-	_exit(3);
+	said += write(2, running, strlen(running));
+	said += write(2, "\n", 1);
+	_exit(said > 0 ? 3 : 4);
 }
 
 void bench_run(struct bench *b, const char *what, double seconds)
@@ -509,13 +386,14 @@ void bench_run(struct bench *b, const char *what, double seconds)
 	for (size_t i = 0; i < b->n_entries; i++)
 		two |= !b->entries[i].c.one;
 	bench_pin(b->cpus[0]);
-	if (two)
-		partner_start(b);
+	if (two && partner_start(&b->partner, b->cpus[1]))
+		die("cannot create a thread");
 	signal(SIGALRM, too_long);
 	alarm((unsigned)(seconds * b->options.scale) + 120);
 
 	for (unsigned round = 0; bench_now_ns() - start < length; round++) {
-		bench_progress(b, what, (double)(bench_now_ns() - start) / (double)length);
+		bench_progress(b, what,
+			       (double)(bench_now_ns() - start) / (double)length);
 		for (size_t i = 0; i < b->n_entries; i++) {
 			struct entry *e = &b->entries[(i + round) % b->n_entries];
 
@@ -528,19 +406,18 @@ void bench_run(struct bench *b, const char *what, double seconds)
 	}
 	alarm(0);
 	if (two)
-		partner_stop(b);
+		partner_stop(&b->partner);
 	for (size_t i = 0; i < b->n_entries; i++)
 		write_entry(b, &b->entries[i]);
 	if (two)
-		for (int class = BENCH_NEAR; class <= BENCH_FAR; class++)
+		for (int cls = BENCH_NEAR; cls <= BENCH_FAR; cls++)
 			fprintf(b->options.out,
 				"{\"kind\":\"handoff\",\"process\":%u,\"class\":\"%s\","
 				"\"slices\":%u,\"mean_ns\":%.1f}\n",
-				b->options.process, class_names[class],
-				b->handoff_n[class],
-				b->handoff_n[class] ? b->handoff_sum[class] /
-							      b->handoff_n[class] :
-						      0.0);
+				b->options.process, class_names[cls], b->handoff_n[cls],
+				b->handoff_n[cls]
+					? b->handoff_sum[cls] / b->handoff_n[cls]
+					: 0.0);
 	memset(b->handoff_sum, 0, sizeof(b->handoff_sum));
 	memset(b->handoff_n, 0, sizeof(b->handoff_n));
 	b->n_entries = 0;

@@ -61,12 +61,12 @@ struct bench_peer {
 };
 
 struct bench_options {
-	const char *only;   /* run the rows whose name contains this; NULL: all */
-	unsigned process;   /* number of this process, written to every line */
-	double scale;	    /* of the time that is spent */
-	int progress;	    /* a progress line on stderr */
-	FILE *out;	    /* JSON lines */
-	int cpus[2];	    /* cores to use; -1: choose */
+	const char *only; /* run the rows whose name contains this; NULL: all */
+	unsigned process; /* number of this process, written to every line */
+	double scale;	  /* of the time that is spent */
+	int progress;	  /* a progress line on stderr */
+	FILE *out;	  /* JSON lines */
+	int cpus[2];	  /* cores to use; -1: choose */
 };
 
 struct bench *bench_start(const struct bench_options *options);

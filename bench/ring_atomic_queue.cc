@@ -14,10 +14,11 @@ namespace
 {
 
 template <unsigned Capacity, bool Spsc>
-using Queue = atomic_queue::AtomicQueue<uint64_t, Capacity, 0,
-					/* MINIMIZE_CONTENTION */ !(Capacity & (Capacity - 1)),
-					/* MAXIMIZE_THROUGHPUT */ true,
-					/* TOTAL_ORDER */ false, Spsc>;
+using Queue =
+	atomic_queue::AtomicQueue<uint64_t, Capacity, 0,
+				  /* MINIMIZE_CONTENTION */ !(Capacity & (Capacity - 1)),
+				  /* MAXIMIZE_THROUGHPUT */ true,
+				  /* TOTAL_ORDER */ false, Spsc>;
 
 /* Lets one close() free every kind. */
 struct AnyRing {
@@ -58,9 +59,9 @@ template <class R> inline uint32_t get(void *ring, void *table, uint32_t n)
 	return k;
 }
 
-#define KIND(name, capacity, spsc)                                            \
-	using name##_ring = Ring<capacity, spsc>;                             \
-	RING_LOOPS(name##_burst, put<name##_ring>, get<name##_ring>)          \
+#define KIND(name, capacity, spsc)                                   \
+	using name##_ring = Ring<capacity, spsc>;                    \
+	RING_LOOPS(name##_burst, put<name##_ring>, get<name##_ring>) \
 	RING_LOOPS_ONE(name##_one, put1<name##_ring>, get1<name##_ring>)
 
 KIND(spsc_1024, 1024, true)
@@ -77,9 +78,9 @@ template <bool Spsc> void *open_ring(const struct ring_shape *shape)
 {
 	if (shape->elem != 8)
 		return nullptr;
-	return shape->capacity == 1024 ? open_kind<1024, Spsc>() :
-	       shape->capacity == 1000 ? open_kind<1000, Spsc>() :
-					 nullptr;
+	return shape->capacity == 1024	 ? open_kind<1024, Spsc>()
+	       : shape->capacity == 1000 ? open_kind<1000, Spsc>()
+					 : nullptr;
 }
 
 void close_ring(void *ring)
@@ -107,12 +108,17 @@ const char *start(int)
 }
 
 const struct ring_contestant contestants[] = {
-	{ "atomic_queue SPSC", RING_ST, open_ring<true>, close_ring, spsc_loops, nullptr, nullptr },
-	{ "atomic_queue MPMC", RING_MT, open_ring<false>, close_ring, mpmc_loops, nullptr, nullptr },
+	{ "atomic_queue SPSC", RING_ST, open_ring<true>, close_ring, spsc_loops, nullptr,
+	  nullptr },
+	{ "atomic_queue MPMC", RING_MT, open_ring<false>, close_ring, mpmc_loops, nullptr,
+	  nullptr },
 };
 
 } // namespace
 
 extern "C" const struct ring_library ring_atomic_queue = {
-	{ "atomic_queue", BENCH_ATOMIC_QUEUE_VERSION, nullptr }, start, contestants, 2,
+	{ "atomic_queue", BENCH_ATOMIC_QUEUE_VERSION, nullptr },
+	start,
+	contestants,
+	2,
 };

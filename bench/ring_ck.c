@@ -41,44 +41,44 @@ static void close_ring(void *ring)
 	free(ring);
 }
 
-#define CALLS(name)                                                           \
-	static inline bool name##_put1(void *ring, uint64_t v)                \
-	{                                                                     \
-		struct ring *r = ring;                                        \
-                                                                              \
-		return ck_ring_enqueue_##name(&r->ring, r->slots,             \
-					      (const void *)(uintptr_t)v);    \
-	}                                                                     \
-	static inline bool name##_get1(void *ring, void *v)                   \
-	{                                                                     \
-		struct ring *r = ring;                                        \
-                                                                              \
-		return ck_ring_dequeue_##name(&r->ring, r->slots, v);         \
-	}                                                                     \
+#define CALLS(name)                                                                  \
+	static inline bool name##_put1(void *ring, uint64_t v)                       \
+	{                                                                            \
+		struct ring *r = ring;                                               \
+                                                                                     \
+		return ck_ring_enqueue_##name(&r->ring, r->slots,                    \
+					      (const void *)(uintptr_t)v);           \
+	}                                                                            \
+	static inline bool name##_get1(void *ring, void *v)                          \
+	{                                                                            \
+		struct ring *r = ring;                                               \
+                                                                                     \
+		return ck_ring_dequeue_##name(&r->ring, r->slots, v);                \
+	}                                                                            \
 	static inline uint32_t name##_put(void *ring, const void *table, uint32_t n) \
-	{                                                                     \
-		const uint64_t *objects = table;                              \
-		uint32_t k = 0;                                               \
-                                                                              \
-		while (k < n && name##_put1(ring, objects[k]))                \
-			k++;                                                  \
-		return k;                                                     \
-	}                                                                     \
-	static inline uint32_t name##_get(void *ring, void *table, uint32_t n) \
-	{                                                                     \
-		uint64_t *objects = table;                                    \
-		uint32_t k = 0;                                               \
-                                                                              \
-		while (k < n && name##_get1(ring, &objects[k]))               \
-			k++;                                                  \
-		return k;                                                     \
-	}                                                                     \
-	RING_LOOPS(name##_burst, name##_put, name##_get)                      \
-	RING_LOOPS_ONE(name##_one, name##_put1, name##_get1)                  \
-	static const struct ring_loops *name##_loops(                         \
-		const struct ring_shape *shape, uint32_t burst)                      \
-	{                                                                     \
-		(void)shape;                                                  \
+	{                                                                            \
+		const uint64_t *objects = table;                                     \
+		uint32_t k = 0;                                                      \
+                                                                                     \
+		while (k < n && name##_put1(ring, objects[k]))                       \
+			k++;                                                         \
+		return k;                                                            \
+	}                                                                            \
+	static inline uint32_t name##_get(void *ring, void *table, uint32_t n)       \
+	{                                                                            \
+		uint64_t *objects = table;                                           \
+		uint32_t k = 0;                                                      \
+                                                                                     \
+		while (k < n && name##_get1(ring, &objects[k]))                      \
+			k++;                                                         \
+		return k;                                                            \
+	}                                                                            \
+	RING_LOOPS(name##_burst, name##_put, name##_get)                             \
+	RING_LOOPS_ONE(name##_one, name##_put1, name##_get1)                         \
+	static const struct ring_loops *name##_loops(const struct ring_shape *shape, \
+						     uint32_t burst)                 \
+	{                                                                            \
+		(void)shape;                                                         \
 		return burst == 1 ? &name##_one : &name##_burst;                     \
 	}
 
@@ -97,5 +97,8 @@ static const struct ring_contestant contestants[] = {
 };
 
 const struct ring_library ring_ck = {
-	{ "ck_ring", BENCH_CK_VERSION, NULL }, start, contestants, 2,
+	.peer = { "ck_ring", BENCH_CK_VERSION, NULL },
+	.start = start,
+	.contestants = contestants,
+	.n = sizeof(contestants) / sizeof(contestants[0]),
 };

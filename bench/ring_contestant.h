@@ -40,8 +40,8 @@ struct ring_hold {
 
 /* For ring_stall.c: a producer that stops in the middle of an enqueue. */
 struct ring_stall {
-	uint32_t (*put)(void *ring, uint32_t n);  /* one call; returns how many */
-	uint32_t (*take)(void *ring, uint32_t n); /* one call; returns how many */
+	uint32_t (*put)(void *ring, uint32_t n);	 /* one call; returns how many */
+	uint32_t (*take)(void *ring, uint32_t n);	 /* one call; returns how many */
 	int (*hold)(void *ring, struct ring_hold *hold); /* false: full */
 	void (*release)(void *ring, struct ring_hold *hold);
 };
@@ -88,84 +88,84 @@ extern unsigned char ring_target[RING_BURST_MAX * RING_ELEM_MAX];
  */
 #define RING_LOOP __attribute__((noinline)) static uint64_t
 
-#define RING_PAIR(name, PUT, GET)                                                    \
-	RING_LOOP name##_pair(void *ring, uint32_t burst, uint64_t units)            \
-	{                                                                            \
-		uint64_t out = 0;                                                    \
-                                                                                     \
-		for (uint64_t i = 0; i < units; i += burst) {                        \
-			PUT(ring, ring_source, burst);                               \
-			out += GET(ring, ring_target, burst);                        \
-		}                                                                    \
-		return out;                                                          \
+#define RING_PAIR(name, PUT, GET)                                         \
+	RING_LOOP name##_pair(void *ring, uint32_t burst, uint64_t units) \
+	{                                                                 \
+		uint64_t out = 0;                                         \
+                                                                          \
+		for (uint64_t i = 0; i < units; i += burst) {             \
+			PUT(ring, ring_source, burst);                    \
+			out += GET(ring, ring_target, burst);             \
+		}                                                         \
+		return out;                                               \
 	}
 
-#define RING_LOOPS(name, PUT, GET)                                                   \
-	RING_PAIR(name, PUT, GET)                                                    \
-	RING_LOOP name##_feed(void *ring, uint32_t burst, uint64_t units)            \
-	{                                                                            \
-		for (uint64_t left = units; left;) {                                 \
-			uint32_t n = left < burst ? (uint32_t)left : burst;          \
-			uint32_t k = (uint32_t)PUT(ring, ring_source, n);            \
-                                                                                     \
-			left -= k;                                                   \
-			if (!k)                                                      \
-				bench_relax();                                       \
-		}                                                                    \
-		return units;                                                        \
-	}                                                                            \
-	RING_LOOP name##_drain(void *ring, uint32_t burst, uint64_t units)           \
-	{                                                                            \
-		uint64_t out = 0;                                                    \
-                                                                                     \
-		while (out < units) {                                                \
-			uint32_t k = (uint32_t)GET(ring, ring_target, burst);        \
-                                                                                     \
-			out += k;                                                    \
-			if (!k)                                                      \
-				bench_relax();                                       \
-		}                                                                    \
-		return out;                                                          \
-	}                                                                            \
+#define RING_LOOPS(name, PUT, GET)                                            \
+	RING_PAIR(name, PUT, GET)                                             \
+	RING_LOOP name##_feed(void *ring, uint32_t burst, uint64_t units)     \
+	{                                                                     \
+		for (uint64_t left = units; left;) {                          \
+			uint32_t n = left < burst ? (uint32_t)left : burst;   \
+			uint32_t k = (uint32_t)PUT(ring, ring_source, n);     \
+                                                                              \
+			left -= k;                                            \
+			if (!k)                                               \
+				bench_relax();                                \
+		}                                                             \
+		return units;                                                 \
+	}                                                                     \
+	RING_LOOP name##_drain(void *ring, uint32_t burst, uint64_t units)    \
+	{                                                                     \
+		uint64_t out = 0;                                             \
+                                                                              \
+		while (out < units) {                                         \
+			uint32_t k = (uint32_t)GET(ring, ring_target, burst); \
+                                                                              \
+			out += k;                                             \
+			if (!k)                                               \
+				bench_relax();                                \
+		}                                                             \
+		return out;                                                   \
+	}                                                                     \
 	static const struct ring_loops name = { name##_pair, name##_feed, name##_drain };
 
 /* The same for PUT1(ring, uint64_t) and GET1(ring, uint64_t *) of one object. */
-#define RING_LOOPS_ONE(name, PUT1, GET1)                                             \
-	RING_LOOP name##_pair(void *ring, uint32_t burst, uint64_t units)            \
-	{                                                                            \
-		uint64_t out = 0, object;                                            \
-                                                                                     \
-		(void)burst;                                                         \
-		for (uint64_t i = 0; i < units; i++) {                               \
-			PUT1(ring, units);                                           \
-			out += GET1(ring, &object);                                  \
-		}                                                                    \
-		return out;                                                          \
-	}                                                                            \
-	RING_LOOP name##_feed(void *ring, uint32_t burst, uint64_t units)            \
-	{                                                                            \
-		(void)burst;                                                         \
-		for (uint64_t left = units; left;) {                                 \
-			if (PUT1(ring, left))                                        \
-				left--;                                              \
-			else                                                         \
-				bench_relax();                                       \
-		}                                                                    \
-		return units;                                                        \
-	}                                                                            \
-	RING_LOOP name##_drain(void *ring, uint32_t burst, uint64_t units)           \
-	{                                                                            \
-		uint64_t out = 0, object;                                            \
-                                                                                     \
-		(void)burst;                                                         \
-		while (out < units) {                                                \
-			if (GET1(ring, &object))                                     \
-				out++;                                               \
-			else                                                         \
-				bench_relax();                                       \
-		}                                                                    \
-		return out;                                                          \
-	}                                                                            \
+#define RING_LOOPS_ONE(name, PUT1, GET1)                                   \
+	RING_LOOP name##_pair(void *ring, uint32_t burst, uint64_t units)  \
+	{                                                                  \
+		uint64_t out = 0, object;                                  \
+                                                                           \
+		(void)burst;                                               \
+		for (uint64_t i = 0; i < units; i++) {                     \
+			PUT1(ring, units);                                 \
+			out += GET1(ring, &object);                        \
+		}                                                          \
+		return out;                                                \
+	}                                                                  \
+	RING_LOOP name##_feed(void *ring, uint32_t burst, uint64_t units)  \
+	{                                                                  \
+		(void)burst;                                               \
+		for (uint64_t left = units; left;) {                       \
+			if (PUT1(ring, left))                              \
+				left--;                                    \
+			else                                               \
+				bench_relax();                             \
+		}                                                          \
+		return units;                                              \
+	}                                                                  \
+	RING_LOOP name##_drain(void *ring, uint32_t burst, uint64_t units) \
+	{                                                                  \
+		uint64_t out = 0, object;                                  \
+                                                                           \
+		(void)burst;                                               \
+		while (out < units) {                                      \
+			if (GET1(ring, &object))                           \
+				out++;                                     \
+			else                                               \
+				bench_relax();                             \
+		}                                                          \
+		return out;                                                \
+	}                                                                  \
 	static const struct ring_loops name = { name##_pair, name##_feed, name##_drain };
 
 #ifdef __cplusplus

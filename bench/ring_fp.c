@@ -93,7 +93,10 @@ const struct ring_contestant ring_fp_plt = {
 };
 
 const struct ring_library ring_fp = {
-	{ "libfp", "", NULL }, fp_start, fp_contestants, 1,
+	.peer = { "libfp", "", NULL },
+	.start = fp_start,
+	.contestants = fp_contestants,
+	.n = sizeof(fp_contestants) / sizeof(fp_contestants[0]),
 };
 
 /* ---- the floor ---- */

@@ -15,7 +15,7 @@ namespace
 
 struct ring {
 	explicit ring(uint32_t capacity)
-		: queue(capacity, 1, 0), producer(queue), consumer(queue)
+	    : queue(capacity, 1, 0), producer(queue), consumer(queue)
 	{
 	}
 
@@ -50,8 +50,8 @@ inline uint32_t get(void *ring, void *table, uint32_t n)
 {
 	auto r = static_cast<struct ring *>(ring);
 
-	return static_cast<uint32_t>(
-		r->queue.try_dequeue_bulk(r->consumer, static_cast<uint64_t *>(table), n));
+	return static_cast<uint32_t>(r->queue.try_dequeue_bulk(
+		r->consumer, static_cast<uint64_t *>(table), n));
 }
 
 RING_LOOPS(burst, put, get)
@@ -84,5 +84,8 @@ const struct ring_contestant contestants[] = {
 } // namespace
 
 extern "C" const struct ring_library ring_moodycamel = {
-	{ "moodycamel", BENCH_MOODYCAMEL_VERSION, nullptr }, start, contestants, 1,
+	{ "moodycamel", BENCH_MOODYCAMEL_VERSION, nullptr },
+	start,
+	contestants,
+	1,
 };

@@ -46,14 +46,14 @@ static void *open_mp(const struct ring_shape *shape)
 
 static void *open_rts(const struct ring_shape *shape)
 {
-	return shape->elem == 8 ? open_ring(shape, RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ) :
-				  NULL;
+	return shape->elem == 8 ? open_ring(shape, RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ)
+				: NULL;
 }
 
 static void *open_hts(const struct ring_shape *shape)
 {
-	return shape->elem == 8 ? open_ring(shape, RING_F_MP_HTS_ENQ | RING_F_MC_HTS_DEQ) :
-				  NULL;
+	return shape->elem == 8 ? open_ring(shape, RING_F_MP_HTS_ENQ | RING_F_MC_HTS_DEQ)
+				: NULL;
 }
 
 static void close_ring(void *ring)
@@ -94,18 +94,18 @@ RING_LOOPS(hts_burst, HTS_PUT, HTS_GET)
  * moves full bursts: the copy loses its remainder and is unrolled. `n` is the
  * size that the loop is asked for.
  */
-#define KNOWN(name, size, PUT, GET)                       \
+#define KNOWN(name, size, PUT, GET)                                           \
 	static inline uint32_t name##_put(void *r, const void *t, uint32_t n) \
-	{                                                 \
-		(void)n;                                  \
-		return PUT(r, t, size);                   \
-	}                                                 \
-	static inline uint32_t name##_get(void *r, void *t, uint32_t n) \
-	{                                                 \
-		(void)n;                                  \
-		return GET(r, t, size);                   \
-	}                                                 \
-	RING_PAIR(name, name##_put, name##_get)           \
+	{                                                                     \
+		(void)n;                                                      \
+		return PUT(r, t, size);                                       \
+	}                                                                     \
+	static inline uint32_t name##_get(void *r, void *t, uint32_t n)       \
+	{                                                                     \
+		(void)n;                                                      \
+		return GET(r, t, size);                                       \
+	}                                                                     \
+	RING_PAIR(name, name##_put, name##_get)                               \
 	static const struct ring_loops name = { name##_pair, NULL, NULL };
 
 KNOWN(sp_known8, 8, SP_PUT, SC_GET)
@@ -196,17 +196,20 @@ static const struct ring_loops *hts_loops(const struct ring_shape *shape, uint32
 
 /* ---- stopping inside an enqueue ---- */
 
-#define STALL_CALLS(name, PUT, GET)                                    \
-	static uint32_t name##_put(void *r, uint32_t n)                \
-	{                                                              \
-		return PUT(r, ring_source, n);                         \
-	}                                                              \
-	static uint32_t name##_take(void *r, uint32_t n)               \
-	{                                                              \
-		return GET(r, ring_target, n);                         \
-	}                                                              \
-	static const struct ring_stall name##_stall = {                \
-		name##_put, name##_take, name##_hold, name##_release, \
+#define STALL_CALLS(name, PUT, GET)                      \
+	static uint32_t name##_put(void *r, uint32_t n)  \
+	{                                                \
+		return PUT(r, ring_source, n);           \
+	}                                                \
+	static uint32_t name##_take(void *r, uint32_t n) \
+	{                                                \
+		return GET(r, ring_target, n);           \
+	}                                                \
+	static const struct ring_stall name##_stall = {  \
+		name##_put,                              \
+		name##_take,                             \
+		name##_hold,                             \
+		name##_release,                          \
 	};
 
 static int hts_hold(void *r, struct ring_hold *hold)
@@ -249,7 +252,8 @@ static void mp_release(void *ring, struct ring_hold *hold)
 {
 	struct rte_ring *r = ring;
 
-	__rte_ring_update_tail(&r->prod, (uint32_t)hold->words[0], (uint32_t)hold->words[1], 0, 1);
+	__rte_ring_update_tail(&r->prod, (uint32_t)hold->words[0],
+			       (uint32_t)hold->words[1], 0, 1);
 }
 STALL_CALLS(mp, MP_PUT, MC_GET)
 
@@ -291,9 +295,9 @@ static const char *eal_error;
 static void *start_eal(void *arg)
 {
 	char lcores[32];
-	char *argv[] = { "bench", "--no-huge", "--no-pci", "--no-shconf",
-			 "--no-telemetry", "-m", "64", "--log-level", "error",
-			 "--lcores", lcores, NULL };
+	char *argv[] = { "bench",	   "--no-huge", "--no-pci", "--no-shconf",
+			 "--no-telemetry", "-m",	"64",	    "--log-level",
+			 "error",	   "--lcores",	lcores,	    NULL };
 
 	snprintf(lcores, sizeof(lcores), "0@%d", *(int *)arg);
 	if (rte_eal_init(sizeof(argv) / sizeof(argv[0]) - 1, argv) < 0)
@@ -314,7 +318,8 @@ static const char *start(int cpu)
 static const struct ring_contestant contestants[] = {
 	{ "rte SP/SC", RING_ST, open_sp, close_ring, sp_loops, NULL, NULL },
 	{ "rte MP/MC", RING_MT, open_mp, close_ring, mp_loops, INTERNAL_STALL(mp), NULL },
-	{ "rte RTS", RING_MT, open_rts, close_ring, rts_loops, INTERNAL_STALL(rts), NULL },
+	{ "rte RTS", RING_MT, open_rts, close_ring, rts_loops, INTERNAL_STALL(rts),
+	  NULL },
 	{ "rte HTS", RING_MT, open_hts, close_ring, hts_loops, &hts_stall, NULL },
 	{ "rte SP/SC const n", RING_ST, open_sp, close_ring, sp_known_loops, NULL,
 	  "one_thread" },
@@ -323,5 +328,8 @@ static const struct ring_contestant contestants[] = {
 };
 
 const struct ring_library ring_rte = {
-	{ "rte_ring", BENCH_RTE_VERSION, NULL }, start, contestants, 6,
+	.peer = { "rte_ring", BENCH_RTE_VERSION, NULL },
+	.start = start,
+	.contestants = contestants,
+	.n = sizeof(contestants) / sizeof(contestants[0]),
 };

@@ -64,7 +64,8 @@ struct tally {
 /* The healthy producer, which also takes out what it can. */
 static struct tally healthy(const struct stall *s, double seconds)
 {
-	uint64_t end = bench_now_ns() + (uint64_t)(seconds * 1e9), begun = thread_cpu_ns();
+	uint64_t end = bench_now_ns() + (uint64_t)(seconds * 1e9),
+		 begun = thread_cpu_ns();
 	struct tally t = { 0 };
 
 	while (bench_now_ns() < end) {
