@@ -504,7 +504,7 @@ void fpi_ring_start_at(fp_ring *r, uint64_t lap)
 	uint64_t pos = lap << r->shift;
 
 	r->prod->head.value = r->cons->head.value = pos;
-	r->prod->room = r->cons->room = 0;
+	r->prod->cached = r->cons->cached = pos;
 	if (r->gens)
 		memset(r->gens, fpi_gen(r, pos, FPI_GEN_EMPTY), r->capacity);
 }

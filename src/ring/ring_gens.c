@@ -213,9 +213,9 @@ FPI_INLINE int32_t dequeue_few(fp_ring *r, void *elems, uint64_t n, uint32_t bul
 	FPI_STEP(GENS_C_COPIED);
 	/* Partner: GENS_P_CHECK, GENS_PM_CHECK, GENS_P1_CHECK. */
 	if (n == 1)
-		FPI_STORE(g, fpi_gen_next(r, h), FPI_MO(GENS_CF1_FREE, RELEASE));
+		FPI_STORE(g, fpi_gen_next(full), FPI_MO(GENS_CF1_FREE, RELEASE));
 	else
-		fpi_gens_set(g, fpi_gen_next(r, h), n, FPI_MO(GENS_CF_FREE, RELEASE), 0);
+		fpi_gens_set(g, fpi_gen_next(full), n, FPI_MO(GENS_CF_FREE, RELEASE), 0);
 	return (int32_t)n;
 }
 
@@ -224,11 +224,12 @@ FPI_INLINE int32_t dequeue_many(fp_ring *r, void *elems, uint64_t n, uint32_t bu
 {
 	uint64_t h = fpi_gens_cons_head(r, mt), to = one_piece(r, h, n, elem_size);
 	fpi_atomic_u8 *g = fpi_gens_at(r, h);
+	uint8_t full = fpi_gen(r, h, FPI_GEN_FULL);
 
 	FPI_STEP(GENS_C_LOADED);
 	/* Partner: as in dequeue_few. */
-	if (FPI_UNLIKELY(!to) || !fpi_gens_many(g, fpi_gen(r, h, FPI_GEN_FULL), n,
-						FPI_MO(GENS_CM_CHECK, ACQUIRE), avx2))
+	if (FPI_UNLIKELY(!to) ||
+	    !fpi_gens_many(g, full, n, FPI_MO(GENS_CM_CHECK, ACQUIRE), avx2))
 		return dequeue_long(r, elems, n, bulk, mt);
 	FPI_STEP(GENS_C_CHECKED);
 	if (FPI_UNLIKELY(!fpi_gens_cons_claim(r, h, to, mt)))
@@ -236,7 +237,7 @@ FPI_INLINE int32_t dequeue_many(fp_ring *r, void *elems, uint64_t n, uint32_t bu
 	FPI_STEP(GENS_C_CLAIMED);
 	fpi_copy_with(elems, slot(r, h, elem_size), n * elem_size, avx2);
 	FPI_STEP(GENS_C_COPIED);
-	fpi_gens_set(g, fpi_gen_next(r, h), n, FPI_MO(GENS_CM_FREE, RELEASE), avx2);
+	fpi_gens_set(g, fpi_gen_next(full), n, FPI_MO(GENS_CM_FREE, RELEASE), avx2);
 	return (int32_t)n;
 }
 

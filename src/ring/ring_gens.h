@@ -40,10 +40,10 @@ FPI_INLINE uint8_t fpi_gen(const fp_ring *r, uint64_t pos, unsigned state)
 	return (uint8_t)((pos >> r->gen_shift & FPI_GEN_LAP_MASK) | state);
 }
 
-/* The byte that a consumer of slot pos leaves: EMPTY of the next lap. */
-FPI_INLINE uint8_t fpi_gen_next(const fp_ring *r, uint64_t pos)
+/* The byte that a consumer leaves where it found `full`: EMPTY of the next lap. */
+FPI_INLINE uint8_t fpi_gen_next(uint8_t full)
 {
-	return fpi_gen(r, pos + r->mask + 1, FPI_GEN_EMPTY);
+	return (uint8_t)((full + 4u - FPI_GEN_FULL) & (FPI_GEN_LAP_MASK | 3u));
 }
 
 FPI_INLINE fpi_atomic_u8 *fpi_gens_at(const fp_ring *r, uint64_t pos)
@@ -263,47 +263,53 @@ FPI_INLINE void fpi_gens_set(fpi_atomic_u8 *g, uint8_t gen, uint64_t n, int orde
  */
 FPI_INLINE int fpi_gens_enqueue_one(fp_ring *r, uint64_t elem)
 {
-	struct fpi_ring_side *p = r->prod;
-	uint64_t h = FPI_LOAD(&p->head, FPI_MO(GENS_P1_HEAD, ACQUIRE));
-	fpi_atomic_u8 *g = fpi_gens_at(r, h);
-	uint64_t to = h + 1 + ((h & r->mask) == r->last ? r->carry : 0);
+	uint64_t h = FPI_LOAD(&r->prod->head, FPI_MO(GENS_P1_HEAD, ACQUIRE));
+	uint64_t index = h & r->mask, seen = h, to = h + 1;
+	uint8_t empty = fpi_gen(r, h, FPI_GEN_EMPTY);
+	fpi_atomic_u8 *g = r->gens + index;
 
 	FPI_STEP(GENS_P_LOADED);
 	if (FPI_UNLIKELY((int64_t)h < 0))
 		return 0;
-	if (FPI_UNLIKELY(FPI_LOAD(g, FPI_MO(GENS_P1_CHECK, ACQUIRE)) !=
-			 fpi_gen(r, h, FPI_GEN_EMPTY)))
+	/* Partner: GENS_C1_FREE, GENS_C_FREE, GENS_C_FREE2, GENS_CF_FREE, GENS_CM_FREE. */
+	if (FPI_UNLIKELY(FPI_LOAD(g, FPI_MO(GENS_P1_CHECK, ACQUIRE)) != empty))
 		return 0;
 	FPI_STEP(GENS_P_CHECKED);
-	uint64_t seen = h;
-	if (FPI_UNLIKELY(!FPI_CAS(&p->head, &seen, to, FPI_MO(GENS_P1_CLAIM, RELEASE))))
+	if (FPI_UNLIKELY(index == r->last))
+		to += r->carry;
+	/* Partner: GENS_P1_HEAD, GENS_P_HEAD. */
+	if (FPI_UNLIKELY(!FPI_CAS(&r->prod->head, &seen, to, FPI_MO(GENS_P1_CLAIM, RELEASE))))
 		return 0;
 	FPI_STEP(GENS_P_CLAIMED);
-	FPI_PLAIN_STORE(fpi_ring_slot8(r, h), elem);
+	FPI_PLAIN_STORE(fpi_ring_slot8(r, index), elem);
 	FPI_STEP(GENS_P_COPIED);
-	FPI_STORE(g, fpi_gen(r, h, FPI_GEN_FULL), FPI_MO(GENS_P1_PUBLISH, RELEASE));
+	/* Partner: GENS_C1_CHECK, GENS_C_CHECK, GENS_CF_CHECK, GENS_CM_CHECK. */
+	FPI_STORE(g, empty | FPI_GEN_FULL, FPI_MO(GENS_P1_PUBLISH, RELEASE));
 	return 1;
 }
 
 FPI_INLINE int fpi_gens_dequeue_one(fp_ring *r, uint64_t *elem)
 {
-	struct fpi_ring_side *c = r->cons;
-	uint64_t h = FPI_LOAD(&c->head, FPI_MO(GENS_C1_HEAD, ACQUIRE));
-	fpi_atomic_u8 *g = fpi_gens_at(r, h);
-	uint64_t to = h + 1 + ((h & r->mask) == r->last ? r->carry : 0);
+	uint64_t h = FPI_LOAD(&r->cons->head, FPI_MO(GENS_C1_HEAD, ACQUIRE));
+	uint64_t index = h & r->mask, seen = h, to = h + 1;
+	uint8_t full = fpi_gen(r, h, FPI_GEN_FULL);
+	fpi_atomic_u8 *g = r->gens + index;
 
 	FPI_STEP(GENS_C_LOADED);
-	if (FPI_UNLIKELY(FPI_LOAD(g, FPI_MO(GENS_C1_CHECK, ACQUIRE)) !=
-			 fpi_gen(r, h, FPI_GEN_FULL)))
+	/* Partner: GENS_P1_PUBLISH, GENS_P_PUBLISH, GENS_PF_PUBLISH, GENS_PM_PUBLISH. */
+	if (FPI_UNLIKELY(FPI_LOAD(g, FPI_MO(GENS_C1_CHECK, ACQUIRE)) != full))
 		return 0;
 	FPI_STEP(GENS_C_CHECKED);
-	uint64_t seen = h;
-	if (FPI_UNLIKELY(!FPI_CAS(&c->head, &seen, to, FPI_MO(GENS_C1_CLAIM, RELEASE))))
+	if (FPI_UNLIKELY(index == r->last))
+		to += r->carry;
+	/* Partner: GENS_C1_HEAD, GENS_C_HEAD. */
+	if (FPI_UNLIKELY(!FPI_CAS(&r->cons->head, &seen, to, FPI_MO(GENS_C1_CLAIM, RELEASE))))
 		return 0;
 	FPI_STEP(GENS_C_CLAIMED);
-	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, h));
+	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, index));
 	FPI_STEP(GENS_C_COPIED);
-	FPI_STORE(g, fpi_gen_next(r, h), FPI_MO(GENS_C1_FREE, RELEASE));
+	/* Partner: GENS_P1_CHECK, GENS_P_CHECK, GENS_PF_CHECK, GENS_PM_CHECK. */
+	FPI_STORE(g, fpi_gen_next(full), FPI_MO(GENS_C1_FREE, RELEASE));
 	return 1;
 }
 

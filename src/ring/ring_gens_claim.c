@@ -110,12 +110,12 @@ void fpi_gens_release(fp_ring *r, uint64_t pos, uint32_t n)
 	if (n == 0)
 		return;
 	/* Partner: GENS_P_CHECK, GENS_P1_CHECK. */
-	fpi_gens_set(fpi_gens_at(r, pos), fpi_gen_next(r, pos), n1,
+	fpi_gens_set(fpi_gens_at(r, pos), fpi_gen_next(fpi_gen(r, pos, FPI_GEN_FULL)), n1,
 		     FPI_MO(GENS_C_FREE, RELEASE), 0);
 	FPI_STEP(GENS_C_HALF_FREED);
 	if (n1 < n) {
 		pos = fpi_ring_advance(r, pos, n1);
-		fpi_gens_set(r->gens, fpi_gen_next(r, pos), n - n1,
+		fpi_gens_set(r->gens, fpi_gen_next(fpi_gen(r, pos, FPI_GEN_FULL)), n - n1,
 			     FPI_MO(GENS_C_FREE2, RELEASE), 0);
 	}
 }
@@ -165,7 +165,7 @@ void fpi_gens_take_walk(fp_ring *r, uint64_t pos, uint64_t end, unsigned char *e
 			voids++;
 		}
 		/* Partner: GENS_P_CHECK, GENS_P1_CHECK. */
-		FPI_STORE(g, fpi_gen_next(r, pos), FPI_MO(GENS_C_WALK_FREE, RELEASE));
+		FPI_STORE(g, fpi_gen_next(fpi_gen(r, pos, FPI_GEN_FULL)), FPI_MO(GENS_C_WALK_FREE, RELEASE));
 	}
 	FPI_FETCH_ADD(&r->state->voids_passed, voids, FPI_RELAXED);
 }

@@ -43,7 +43,7 @@
 /* One side of a ring, on lines of its own. Only that side writes it. */
 struct fpi_ring_side {
 	fpi_atomic_u64 head;  /* index ring: published; gens: next to claim */
-	uint64_t room;	      /* index ring, private: elements known to fit / be there */
+	uint64_t cached;      /* index ring, private: opposite head as last seen */
 	uint32_t span_n;      /* ST side, private: slots of the open span */
 	fpi_atomic_u32 owner; /* CHECKED: thread inside this ST side, 0: none */
 } FPI_OWN_LINES;
@@ -157,9 +157,7 @@ FPI_INLINE uint64_t fpi_ring_distance(const fp_ring *r, uint64_t from, uint64_t 
 {
 	uint64_t d = to - from;
 
-	if ((to ^ from) & ~r->mask)
-		d -= r->carry;
-	return d;
+	return (to ^ from) > r->mask ? d - r->carry : d;
 }
 
 /* Slots passed since position 0. */
@@ -170,9 +168,9 @@ FPI_INLINE uint64_t fpi_ring_linear(const fp_ring *r, uint64_t pos)
 
 /* ---- slots ---- */
 
-FPI_INLINE uint64_t *fpi_ring_slot8(const fp_ring *r, uint64_t pos)
+FPI_INLINE uint64_t *fpi_ring_slot8(const fp_ring *r, uint64_t index)
 {
-	return (uint64_t *)(void *)(r->data + (pos & r->mask) * 8);
+	return (uint64_t *)(void *)(r->data + index * 8);
 }
 
 FPI_INLINE unsigned char *fpi_ring_slot(const fp_ring *r, uint64_t pos)

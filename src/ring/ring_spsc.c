@@ -4,25 +4,26 @@
  *
  * Structure
  *   Each side publishes one position (its head) on lines of its own and keeps,
- *   privately beside it, how many elements are known to fit (producer) or to
- *   be there (consumer): its room. The opposite line is read only when the room
- *   does not satisfy the request, so at full speed a line changes hands once a
- *   batch, not once an element.
+ *   privately beside it, the opposite head as it last saw it (cached). The
+ *   opposite line is read only when the cached position does not satisfy the
+ *   request, so at full speed a line changes hands once a batch, not once an
+ *   element. The producer's head is the tail of the queue in textbook terms.
  *
  * Invariant
- *   consumer head <= producer head <= consumer head + capacity; a room is never
- *   larger than the truth, so acting on it is safe, only pessimistic. It is
- *   lowered before the head moves: a side that stops in between has lost
- *   nothing.
+ *   consumer head <= producer head <= consumer head + capacity; a cached
+ *   position is never ahead of the real one, so acting on it is safe, only
+ *   pessimistic. What a side owns privately is what it has published: nothing
+ *   is lost if it stops between two calls.
  *
  * Memory orders (model: tests/model)
  *   P_PUBLISH release -> C_REFRESH acquire  the reader sees finished slots
  *   C_FREE release    -> P_REFRESH acquire  the reader is done with the slots
- *   Own head and room: relaxed and plain, one thread at a time.
+ *   Own head and cached position: relaxed and plain, one thread at a time.
  *
  * Close
- *   Bit 63 of the producer head, stored on the producing thread, and no room:
- *   the common path needs no test of its own, the refresh finds the bit.
+ *   Bit 63 of the producer head, stored on the producing thread. The producer's
+ *   cached position is set so that the ring looks full to it: the common path
+ *   needs no test of its own, and the long way finds the bit.
  *
  * Spans
  *   Reserving changes nothing shared; commit(k) is the publication of k.
@@ -36,20 +37,33 @@
 
 #include "base/copy.h"
 
+/* Free slots and elements as far as known. */
+FPI_INLINE uint64_t free_known(const fp_ring *r, uint64_t t)
+{
+	return r->last + 1 - fpi_ring_distance(r, FPI_PLAIN_LOAD(&r->prod->cached), t);
+}
+
+FPI_INLINE uint64_t used_known(const fp_ring *r, uint64_t h)
+{
+	return fpi_ring_distance(r, h, FPI_PLAIN_LOAD(&r->cons->cached));
+}
+
 /*
- * The producer's room does not do for n: look again. Returns what is granted:
- * n, for a burst fewer, 0, or negative.
+ * What a producer at t is granted for n: n, for a burst fewer, 0, or negative.
+ * Looks at the consumer head if what is known does not do.
  */
-static FPI_NOINLINE int32_t refresh_free(fp_ring *r, uint64_t t, uint64_t n, uint32_t bulk)
+static int32_t grant_free(fp_ring *r, uint64_t t, uint64_t n, uint32_t bulk)
 {
 	uint64_t room;
 
 	if (t & FPI_RING_CLOSED)
 		return -EPIPE;
+	if (free_known(r, t) >= n)
+		return (int32_t)n;
 	/* Partner: SPSC_C_FREE, SPSC_CB_FREE, SPSC_C1_FREE. */
-	room = r->last + 1 -
-	       fpi_ring_distance(r, FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P_REFRESH, ACQUIRE)), t);
-	FPI_PLAIN_STORE(&r->prod->room, room);
+	FPI_PLAIN_STORE(&r->prod->cached,
+			FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P_REFRESH, ACQUIRE)));
+	room = free_known(r, t);
 	if (room >= n)
 		return (int32_t)n;
 	if (bulk)
@@ -57,13 +71,16 @@ static FPI_NOINLINE int32_t refresh_free(fp_ring *r, uint64_t t, uint64_t n, uin
 	return (int32_t)room;
 }
 
-static FPI_NOINLINE int32_t refresh_used(fp_ring *r, uint64_t h, uint64_t n, uint32_t bulk)
+static int32_t grant_used(fp_ring *r, uint64_t h, uint64_t n, uint32_t bulk)
 {
-	/* Partner: SPSC_P_PUBLISH, SPSC_PB_PUBLISH, SPSC_P1_PUBLISH. */
-	uint64_t t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C_REFRESH, ACQUIRE));
-	uint64_t room = fpi_ring_distance(r, h, t & ~FPI_RING_CLOSED);
+	uint64_t t, room;
 
-	FPI_PLAIN_STORE(&r->cons->room, room);
+	if (used_known(r, h) >= n)
+		return (int32_t)n;
+	/* Partner: SPSC_P_PUBLISH, SPSC_PB_PUBLISH, SPSC_P1_PUBLISH. */
+	t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C_REFRESH, ACQUIRE));
+	FPI_PLAIN_STORE(&r->cons->cached, t & ~FPI_RING_CLOSED);
+	room = used_known(r, h);
 	if (room >= n)
 		return (int32_t)n;
 	if (room && !bulk)
@@ -73,29 +90,16 @@ static FPI_NOINLINE int32_t refresh_used(fp_ring *r, uint64_t h, uint64_t n, uin
 	return t & FPI_RING_CLOSED ? -EPIPE : 0;
 }
 
-/* What a request for n is granted: from the room, else after a look. */
-FPI_INLINE int32_t grant_free(fp_ring *r, uint64_t t, uint64_t n, uint32_t bulk)
-{
-	return n <= FPI_PLAIN_LOAD(&r->prod->room) ? (int32_t)n : refresh_free(r, t, n, bulk);
-}
-
-FPI_INLINE int32_t grant_used(fp_ring *r, uint64_t h, uint64_t n, uint32_t bulk)
-{
-	return n <= FPI_PLAIN_LOAD(&r->cons->room) ? (int32_t)n : refresh_used(r, h, n, bulk);
-}
-
 /* Publishes n more elements from t on, or gives n slots from h on back. */
 FPI_INLINE void publish(fp_ring *r, uint64_t t, uint64_t n)
 {
-	FPI_PLAIN_STORE(&r->prod->room, FPI_PLAIN_LOAD(&r->prod->room) - n);
-	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
+	/* Partner: SPSC_C_REFRESH, SPSC_CB_REFRESH, SPSC_C1_REFRESH. */
 	FPI_STORE(&r->prod->head, fpi_ring_advance(r, t, n), FPI_MO(SPSC_P_PUBLISH, RELEASE));
 }
 
 FPI_INLINE void give_back(fp_ring *r, uint64_t h, uint64_t n)
 {
-	FPI_PLAIN_STORE(&r->cons->room, FPI_PLAIN_LOAD(&r->cons->room) - n);
-	/* Partner: SPSC_P_REFRESH, SPSC_P1_REFRESH. */
+	/* Partner: SPSC_P_REFRESH, SPSC_PB_REFRESH, SPSC_P1_REFRESH. */
 	FPI_STORE(&r->cons->head, fpi_ring_advance(r, h, n), FPI_MO(SPSC_C_FREE, RELEASE));
 }
 
@@ -153,34 +157,44 @@ FPI_INLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n, uint32_t bu
 	return got;
 }
 
-/* ---- the common path: known to fit, one piece; only tail calls ---- */
+/*
+ * ---- the common path: fits, one piece; only tail calls ----
+ *
+ * The look at the opposite head is here too: a consumer that has caught up needs
+ * it every time. few: at most FPI_RING_FEW elements of 8 bytes.
+ */
 
-/* few: at most FPI_RING_FEW elements of 8 bytes. */
 FPI_INLINE int32_t enqueue(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
 			   uint32_t elem_size, int few, int avx2,
 			   fpi_ring_enqueue_fn *long_way)
 {
 	struct fpi_ring_side *p = r->prod;
 	uint64_t t = FPI_LOAD(&p->head, FPI_RELAXED), to = t + n;
-	uint64_t room = FPI_PLAIN_LOAD(&p->room);
-	uint64_t end = (t & r->mask) + n;
+	uint64_t index = t & r->mask;
 
 	if (few)
 		FPI_ASSUME(n <= FPI_RING_FEW);
-	if (room < n || FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
+	if (FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
 		return long_way(r, elems, n, bulk);
-	if (FPI_UNLIKELY(end > r->last)) {
-		if (end > r->last + 1)
+	if (free_known(r, t) < n) {
+		uint64_t h = FPI_LOAD(&r->cons->head, FPI_MO(SPSC_PB_REFRESH, ACQUIRE));
+
+		/* Partner of the load: SPSC_C_FREE, SPSC_CB_FREE, SPSC_C1_FREE. */
+		if ((t & FPI_RING_CLOSED) || r->last + 1 - fpi_ring_distance(r, h, t) < n)
+			return long_way(r, elems, n, bulk);
+		FPI_PLAIN_STORE(&p->cached, h);
+	}
+	if (FPI_UNLIKELY(index + n > r->last)) {
+		if (index + n > r->last + 1)
 			return long_way(r, elems, n, bulk);
 		to += r->carry; /* ends at the very end: still one piece */
 	}
 	if (few)
-		fpi_copy_few(r->data + (t & r->mask) * elem_size, elems, n * elem_size);
+		fpi_copy_few(r->data + index * elem_size, elems, n * elem_size);
 	else
-		fpi_copy_with(r->data + (t & r->mask) * elem_size, elems, n * elem_size, avx2);
-	FPI_PLAIN_STORE(&p->room, room - n);
+		fpi_copy_with(r->data + index * elem_size, elems, n * elem_size, avx2);
 	FPI_STEP(SPSC_P_COPIED);
-	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
+	/* Partner: SPSC_C_REFRESH, SPSC_CB_REFRESH, SPSC_C1_REFRESH. */
 	FPI_STORE(&p->head, to, FPI_MO(SPSC_PB_PUBLISH, RELEASE));
 	return (int32_t)n;
 }
@@ -191,25 +205,32 @@ FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
 {
 	struct fpi_ring_side *c = r->cons;
 	uint64_t h = FPI_LOAD(&c->head, FPI_RELAXED), to = h + n;
-	uint64_t room = FPI_PLAIN_LOAD(&c->room);
-	uint64_t end = (h & r->mask) + n;
+	uint64_t index = h & r->mask;
 
 	if (few)
 		FPI_ASSUME(n <= FPI_RING_FEW);
-	if (room < n || FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
+	if (FPI_UNLIKELY(n * elem_size > FPI_COPY_INLINE_MAX))
 		return long_way(r, elems, n, bulk);
-	if (FPI_UNLIKELY(end > r->last)) {
-		if (end > r->last + 1)
+	if (used_known(r, h) < n) {
+		uint64_t t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_CB_REFRESH, ACQUIRE)) &
+			     ~FPI_RING_CLOSED;
+
+		/* Partner of the load: SPSC_P_PUBLISH, SPSC_PB_PUBLISH, SPSC_P1_PUBLISH. */
+		if (fpi_ring_distance(r, h, t) < n)
+			return long_way(r, elems, n, bulk);
+		FPI_PLAIN_STORE(&c->cached, t);
+	}
+	if (FPI_UNLIKELY(index + n > r->last)) {
+		if (index + n > r->last + 1)
 			return long_way(r, elems, n, bulk);
 		to += r->carry;
 	}
 	if (few)
-		fpi_copy_few(elems, r->data + (h & r->mask) * elem_size, n * elem_size);
+		fpi_copy_few(elems, r->data + index * elem_size, n * elem_size);
 	else
-		fpi_copy_with(elems, r->data + (h & r->mask) * elem_size, n * elem_size, avx2);
-	FPI_PLAIN_STORE(&c->room, room - n);
+		fpi_copy_with(elems, r->data + index * elem_size, n * elem_size, avx2);
 	FPI_STEP(SPSC_C_COPIED);
-	/* Partner: SPSC_P_REFRESH, SPSC_P1_REFRESH. */
+	/* Partner: SPSC_P_REFRESH, SPSC_PB_REFRESH, SPSC_P1_REFRESH. */
 	FPI_STORE(&c->head, to, FPI_MO(SPSC_CB_FREE, RELEASE));
 	return (int32_t)n;
 }
@@ -323,7 +344,7 @@ void fpi_spsc_close(fp_ring *r)
 {
 	uint64_t t = FPI_LOAD(&r->prod->head, FPI_RELAXED) | FPI_RING_CLOSED;
 
-	FPI_PLAIN_STORE(&r->prod->room, 0);
+	FPI_PLAIN_STORE(&r->prod->cached, t - (r->mask + 1));
 	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
 	FPI_STORE(&r->prod->head, t, FPI_MO(SPSC_CLOSE, RELEASE));
 	/* fp_ring_is_closed() only. */

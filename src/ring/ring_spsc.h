@@ -13,34 +13,34 @@
 #include "ring/ring_internal.h"
 
 /*
- * The common path does not look at r->capacity: `room` is what is known to fit
- * (producer) or to be there (consumer). A closed ring has no room, so the
- * closed bit is looked for only where the room has run out. That case is not
- * marked unlikely: a thread that alternates comes there each time round.
+ * The cached position is not marked likely to do: a thread that alternates, and
+ * a consumer that has caught up, look anew each time.
  */
 
 /* Returns 1, 0 (full) or -EPIPE. */
 FPI_INLINE int32_t fpi_spsc_enqueue_one(fp_ring *r, uint64_t elem)
 {
 	struct fpi_ring_side *p = r->prod;
-	uint64_t t = FPI_LOAD(&p->head, FPI_RELAXED);
-	uint64_t room = FPI_PLAIN_LOAD(&p->room);
+	uint64_t t = FPI_LOAD(&p->head, FPI_RELAXED), lap = r->mask + 1;
+	uint64_t index = t & r->mask;
 
-	if (room == 0) {
+	/* Same index, next lap: full as far as known. Closed looks the same. */
+	if (t - FPI_PLAIN_LOAD(&p->cached) == lap) {
 		if (t & FPI_RING_CLOSED)
 			return -EPIPE;
 		/* Partner: SPSC_C1_FREE, SPSC_C_FREE, SPSC_CB_FREE. */
 		uint64_t h = FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P1_REFRESH, ACQUIRE));
 
-		room = r->last + 1 - fpi_ring_distance(r, h, t);
-		if (room == 0)
+		FPI_PLAIN_STORE(&p->cached, h);
+		if (t - h == lap)
 			return 0;
 	}
-	FPI_PLAIN_STORE(fpi_ring_slot8(r, t), elem);
-	FPI_PLAIN_STORE(&p->room, room - 1);
+	FPI_PLAIN_STORE(fpi_ring_slot8(r, index), elem);
 	FPI_STEP(SPSC_P_COPIED);
-	t += 1 + ((t & r->mask) == r->last ? r->carry : 0);
-	/* Partner: SPSC_C1_REFRESH, SPSC_C_REFRESH. */
+	t++;
+	if (FPI_UNLIKELY(index == r->last))
+		t += r->carry;
+	/* Partner: SPSC_C1_REFRESH, SPSC_C_REFRESH, SPSC_CB_REFRESH. */
 	FPI_STORE(&p->head, t, FPI_MO(SPSC_P1_PUBLISH, RELEASE));
 	return 1;
 }
@@ -50,21 +50,22 @@ FPI_INLINE int32_t fpi_spsc_dequeue_one(fp_ring *r, uint64_t *elem)
 {
 	struct fpi_ring_side *c = r->cons;
 	uint64_t h = FPI_LOAD(&c->head, FPI_RELAXED);
-	uint64_t room = FPI_PLAIN_LOAD(&c->room);
+	uint64_t index = h & r->mask;
 
-	if (room == 0) {
+	if (h == FPI_PLAIN_LOAD(&c->cached)) {
 		/* Partner: SPSC_P1_PUBLISH, SPSC_P_PUBLISH, SPSC_PB_PUBLISH. */
 		uint64_t t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C1_REFRESH, ACQUIRE));
 
-		room = fpi_ring_distance(r, h, t & ~FPI_RING_CLOSED);
-		if (room == 0)
+		if (h == (t & ~FPI_RING_CLOSED))
 			return t & FPI_RING_CLOSED ? -EPIPE : 0;
+		FPI_PLAIN_STORE(&c->cached, t & ~FPI_RING_CLOSED);
 	}
-	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, h));
-	FPI_PLAIN_STORE(&c->room, room - 1);
+	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, index));
 	FPI_STEP(SPSC_C_COPIED);
-	h += 1 + ((h & r->mask) == r->last ? r->carry : 0);
-	/* Partner: SPSC_P1_REFRESH, SPSC_P_REFRESH. */
+	h++;
+	if (FPI_UNLIKELY(index == r->last))
+		h += r->carry;
+	/* Partner: SPSC_P1_REFRESH, SPSC_P_REFRESH, SPSC_PB_REFRESH. */
 	FPI_STORE(&c->head, h, FPI_MO(SPSC_C1_FREE, RELEASE));
 	return 1;
 }
