@@ -31,6 +31,13 @@
 
 #define FPI_ALIGN_UP(x, a) (((x) + (a) - 1) & ~((a) - 1))
 
+/* Model-checked files also compile as C++. */
+#ifdef __cplusplus
+#define FPI_THREAD_LOCAL __thread
+#else
+#define FPI_THREAD_LOCAL _Thread_local
+#endif
+
 #define FPI_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Tells the core that this is a spin loop. */

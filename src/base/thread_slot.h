@@ -24,7 +24,7 @@ struct fpi_thread {
 };
 
 /* Initial-exec: one load; the library is small enough for the reserve of dlopen. */
-extern _Thread_local struct fpi_thread fpi_thread
+extern FPI_THREAD_LOCAL struct fpi_thread fpi_thread
 	__attribute__((tls_model("initial-exec")));
 
 uint32_t fpi_thread_slot_take(void);

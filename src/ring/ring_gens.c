@@ -91,7 +91,7 @@ static FPI_NOINLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n,
 			FPI_STEP(GENS_C_COPIED);
 			fpi_gens_release(r, pos, (uint32_t)got);
 		} else {
-			fpi_gens_take_walk(r, pos, end, elems);
+			fpi_gens_take_walk(r, pos, end, (unsigned char *)elems);
 		}
 	}
 	return got;

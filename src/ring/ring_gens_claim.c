@@ -67,7 +67,7 @@ int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos
 void fpi_gens_copy_in(fp_ring *r, uint64_t pos, const void *elems, uint32_t n)
 {
 	uint32_t n1 = fpi_gens_piece(r, pos, n);
-	const unsigned char *from = elems;
+	const unsigned char *from = (const unsigned char *)elems;
 
 	fpi_copy(fpi_ring_slot(r, pos), from, (size_t)n1 * r->elem_size);
 	if (n1 < n)
@@ -78,7 +78,7 @@ void fpi_gens_copy_in(fp_ring *r, uint64_t pos, const void *elems, uint32_t n)
 void fpi_gens_copy_out(const fp_ring *r, uint64_t pos, void *elems, uint32_t n)
 {
 	uint32_t n1 = fpi_gens_piece(r, pos, n);
-	unsigned char *to = elems;
+	unsigned char *to = (unsigned char *)elems;
 
 	fpi_copy(to, fpi_ring_slot(r, pos), (size_t)n1 * r->elem_size);
 	if (n1 < n)
