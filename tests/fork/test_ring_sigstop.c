@@ -6,15 +6,17 @@
  * full and gets everything that is before the hole; after SIGCONT everything
  * arrives, once and in order.
  */
+#include <sys/time.h>
+
 #include "ring_fork.h"
 #include "ring_traffic.h"
 
-#define CAP 64
-#define SIZE 64
+#define CAP 512
+#define SIZE 512 /* a long copy: more stops fall into it */
 
 struct shared {
 	uint32_t stop; /* atomic: the child ends */
-	uint32_t calls; /* atomic: of the child so far */
+	uint32_t calls; /* atomic: of the child, that moved something */
 	uint32_t mode;
 	int step;	/* the child stops itself at this step; -1: never */
 	uint32_t op;
@@ -46,6 +48,43 @@ static void unshare_ring(struct shared *s, fp_ring *r)
 
 /* ---- random moments ---- */
 
+/*
+ * The child stops itself from a timer, so that it is at work when it happens,
+ * whichever way the two processes share the cores; every other round the
+ * parent sends the signal.
+ */
+static uint64_t alarm_seed;
+
+static void arm(void)
+{
+	struct itimerval t = { .it_value.tv_usec = 10 + (long)(fpt_random(&alarm_seed) >> 33) % 300 };
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void stop_myself(int sig)
+{
+	(void)sig;
+	kill(getpid(), SIGSTOP);
+	arm();
+}
+
+static void stop_myself_now_and_then(uint64_t seed)
+{
+	struct sigaction sa = { .sa_handler = stop_myself };
+
+	alarm_seed = seed | 1;
+	CHECK_EQ(sigaction(SIGALRM, &sa, NULL), 0);
+	arm();
+}
+
+static void end_child(struct shared *s, pid_t child)
+{
+	__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
+	while (rt_child_stopped(child))
+		CHECK_EQ(kill(child, SIGCONT), 0);
+}
+
 static void child_produces(void *arg)
 {
 	struct shared *s = arg;
@@ -55,33 +94,35 @@ static void child_produces(void *arg)
 
 	CHECK_EQ(fp_ring_attach(s->ring, s->len, &r), 0);
 	rt_producer_init(&p, r, 1, s->seed);
+	stop_myself_now_and_then(s->seed);
 	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
-		rt_back_off(&tries, rt_produce(&p, UINT32_MAX));
-		__atomic_fetch_add(&s->calls, 1, __ATOMIC_RELAXED);
+		int32_t got = rt_produce(&p, UINT32_MAX);
+
+		rt_back_off(&tries, got);
+		__atomic_fetch_add(&s->calls, got > 0, __ATOMIC_RELAXED);
 	}
 	s->accepted = p.accepted;
 	free(p.buf);
 	CHECK_EQ(fp_ring_destroy(r), 0);
 }
 
-/*
- * Traffic with the child until it has made some more calls; the parent keeps
- * room for it (a child that waits is not worth stopping).
- */
-static void some_traffic(struct shared *s, struct rt_producer *p, struct rt_consumer *c,
-			 uint64_t *seed)
+/* Traffic with the child until it is stopped. c NULL: the parent only produces. */
+static void until_stopped(struct shared *s, pid_t child, struct rt_producer *p,
+			  struct rt_consumer *c, uint64_t round, uint64_t *seed)
 {
-	uint32_t more = (uint32_t)(fpt_random(seed) >> 33) % 30;
-	uint32_t until = __atomic_load_n(&s->calls, __ATOMIC_RELAXED) + more;
+	uint32_t until = __atomic_load_n(&s->calls, __ATOMIC_RELAXED) +
+			 (uint32_t)(fpt_random(seed) >> 33) % 30;
 
-	for (uint32_t n = 0;
-	     (int32_t)(until - __atomic_load_n(&s->calls, __ATOMIC_RELAXED)) > 0; n++) {
+	for (uint32_t n = 0; !rt_child_stopped_yet(child); n++) {
 		if (c)
 			rt_consume(c);
 		if (!c || n % 16 == 0)
 			rt_produce(p, UINT32_MAX);
-		if (n % 256 == 255)
+		if (n % 64 == 63)
 			sched_yield();
+		if (round % 2 == 0 &&
+		    (int32_t)(__atomic_load_n(&s->calls, __ATOMIC_RELAXED) - until) >= 0)
+			CHECK_EQ(kill(child, SIGSTOP), 0);
 	}
 }
 
@@ -125,9 +166,7 @@ static void a_producer_stopped_at_random_moments(void)
 			fp_ring_stats st;
 			uint64_t got;
 
-			some_traffic(s, &p, &c, &seed);
-			CHECK_EQ(kill(child, SIGSTOP), 0);
-			CHECK_EQ(rt_child_stopped(child), 1);
+			until_stopped(s, child, &p, &c, k, &seed);
 			fill_up(&p);
 			CHECK_EQ(fp_ring_count(r), CAP); /* really full */
 			st = rt_stats(r);
@@ -144,8 +183,7 @@ static void a_producer_stopped_at_random_moments(void)
 			CHECK_EQ(fp_ring_count(r), CAP);
 			CHECK_EQ(kill(child, SIGCONT), 0);
 		}
-		__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
-		CHECK_EQ(rt_child_stopped(child), 0);
+		end_child(s, child);
 		rt_consume_all(&c);
 		CHECK_EQ(fp_ring_count(r), 0);
 		rc_add(&in, &p.accepted);
@@ -167,9 +205,12 @@ static void child_consumes(void *arg)
 
 	CHECK_EQ(fp_ring_attach(s->ring, s->len, &r), 0);
 	rt_consumer_init(&c, r, s->seed);
+	stop_myself_now_and_then(s->seed);
 	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
-		rt_back_off(&tries, rt_consume(&c));
-		__atomic_fetch_add(&s->calls, 1, __ATOMIC_RELAXED);
+		int32_t got = rt_consume(&c);
+
+		rt_back_off(&tries, got);
+		__atomic_fetch_add(&s->calls, got > 0, __ATOMIC_RELAXED);
 	}
 	s->taken = c.checker;
 	free(c.buf);
@@ -197,9 +238,7 @@ static void a_consumer_stopped_at_random_moments(void)
 		for (uint64_t k = 0; k < rounds; k++) {
 			uint64_t put, got;
 
-			some_traffic(s, &p, NULL, &seed);
-			CHECK_EQ(kill(child, SIGSTOP), 0);
-			CHECK_EQ(rt_child_stopped(child), 1);
+			until_stopped(s, child, &p, NULL, k, &seed);
 			rt_consume_all(&c);
 			put = fill_up(&p); /* up to what the child has not given back */
 			got = rt_consume_all(&c);
@@ -207,8 +246,7 @@ static void a_consumer_stopped_at_random_moments(void)
 			CHECK_EQ(fp_ring_count(r), 0);
 			CHECK_EQ(kill(child, SIGCONT), 0);
 		}
-		__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
-		CHECK_EQ(rt_child_stopped(child), 0);
+		end_child(s, child);
 		rt_consume_all(&c);
 		CHECK_EQ(fill_up(&p), CAP); /* every slot is back */
 		CHECK_EQ(rt_consume_all(&c), CAP);

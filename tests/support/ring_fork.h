@@ -47,20 +47,37 @@ static inline pid_t rt_child(void (*fn)(void *), void *arg)
 	return 0;
 }
 
-/* Waits for the next change: 1 stopped, 0 ended well. Anything else fails. */
-static inline int rt_child_stopped(pid_t pid)
+/* 1 stopped, 0 ended well, -1 (with WNOHANG) neither. Anything else fails. */
+static inline int rt_child_change(pid_t pid, int flags)
 {
 	int status;
 	pid_t got;
 
 	do
-		got = waitpid(pid, &status, WUNTRACED);
+		got = waitpid(pid, &status, WUNTRACED | flags);
 	while (got < 0 && errno == EINTR);
+	if (got == 0)
+		return -1;
 	CHECK_EQ(got, pid);
 	if (WIFSTOPPED(status))
 		return 1;
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	return 0;
+}
+
+/* Waits until the child has stopped (1) or ended well (0). */
+static inline int rt_child_stopped(pid_t pid)
+{
+	return rt_child_change(pid, 0);
+}
+
+/* The child must not end here. */
+static inline int rt_child_stopped_yet(pid_t pid)
+{
+	int change = rt_child_change(pid, WNOHANG);
+
+	CHECK(change != 0);
+	return change > 0;
 }
 
 static inline void rt_in_child(void (*fn)(void *), void *arg)
