@@ -461,8 +461,10 @@ int fp_ring_is_empty(const fp_ring *ring)
 
 int fp_ring_is_closed(const fp_ring *ring)
 {
-	/* The hint is stored before fp_ring_close() returns. */
-	return ring ? (int)FPI_LOAD(&ring->state->closed, FPI_RELAXED) : -EINVAL;
+	if (!ring)
+		return -EINVAL;
+	/* Not the hint: who was told -EPIPE must not be told "open" afterwards. */
+	return (FPI_LOAD(&ring->prod->head, FPI_RELAXED) & FPI_RING_CLOSED) != 0;
 }
 
 int fp_ring_get_stats(const fp_ring *ring, fp_ring_stats *io)

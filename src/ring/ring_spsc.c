@@ -347,8 +347,6 @@ void fpi_spsc_close(fp_ring *r)
 	FPI_PLAIN_STORE(&r->prod->cached, t - (r->mask + 1));
 	/* Partner: SPSC_C_REFRESH, SPSC_C1_REFRESH. */
 	FPI_STORE(&r->prod->head, t, FPI_MO(SPSC_CLOSE, RELEASE));
-	/* fp_ring_is_closed() only. */
-	FPI_STORE(&r->state->closed, 1, FPI_RELAXED);
 }
 
 void fpi_ring_spsc_ops(fp_ring *r, int avx2)
