@@ -29,7 +29,8 @@ static struct fpi_lock log_lock = FPI_LOCK_INIT;
 static fp_log_handler log_handler; /* under log_lock, as log_user */
 static void *log_user;
 static fpi_atomic_u32 log_wanted; /* log_handler is set */
-static _Thread_local int log_inside; /* this thread is inside the handler */
+/* This thread is inside the handler. Initial-exec: links to libc alone. */
+static _Thread_local int log_inside __attribute__((tls_model("initial-exec")));
 
 static void log_format(char line[LOG_LINE], const char *format, va_list args)
 {

@@ -71,6 +71,7 @@ int fpi_registry_reserve(struct fpi_registry *registry, struct fpi_name *node,
 			 const char *name, void *object)
 {
 	fpi_atomic_ptr *link;
+	size_t length;
 	int rc = 0;
 
 	memset(node, 0, sizeof(*node));
@@ -78,11 +79,12 @@ int fpi_registry_reserve(struct fpi_registry *registry, struct fpi_name *node,
 		return 0;
 	if (!name[0])
 		return -EINVAL;
-	if (strnlen(name, LIBFP_NAME_MAX + 1) > LIBFP_NAME_MAX)
+	length = strnlen(name, LIBFP_NAME_MAX + 1);
+	if (length > LIBFP_NAME_MAX)
 		return -ENAMETOOLONG;
 	if (fpi_fork_register())
 		return -ENOMEM;
-	strcpy(node->text, name);
+	memcpy(node->text, name, length);
 	node->object = object;
 	node->generation = fpi_fork_generation();
 

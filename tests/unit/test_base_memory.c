@@ -10,6 +10,11 @@
 
 static const uint32_t all_hints = LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT | LIBFP_MEM_NODE;
 
+static int is_zero(const unsigned char *p, uint64_t size)
+{
+	return !p[0] && !memcmp(p, p + 1, size - 1);
+}
+
 static void check_block(uint64_t size, uint64_t align, uint32_t flags, uint32_t node)
 {
 	struct fpi_mem m = { 0 };
@@ -19,8 +24,7 @@ static void check_block(uint64_t size, uint64_t align, uint32_t flags, uint32_t 
 	CHECK_EQ(fpi_mem_alloc(&m, NULL, size, align, flags, node), 0);
 	p = m.ptr;
 	CHECK(p && (uintptr_t)p % align == 0);
-	for (uint64_t i = 0; i < size; i++)
-		CHECK(!p[i]);
+	CHECK(is_zero(p, size));
 	memset(p, 0xee, size);
 	fpi_mem_free(&m);
 	CHECK(!m.ptr);
@@ -30,7 +34,7 @@ static void check_block(uint64_t size, uint64_t align, uint32_t flags, uint32_t 
 static void blocks_are_aligned_and_zero(void)
 {
 	static const uint64_t sizes[] = { 1, 7, 64, 4095, 4096, 4097, 262143, 262144,
-					  262145, 3u << 20 };
+					  262145, 600000 };
 	static const uint64_t aligns[] = { 1, 8, 64, 128, 4096, 65536, 4u << 20 };
 
 	for (size_t s = 0; s < FPT_LEN(sizes); s++)
@@ -43,7 +47,7 @@ static void blocks_are_aligned_and_zero(void)
 
 static void hints_never_fail(void)
 {
-	static const uint64_t sizes[] = { 1, 4096, (2u << 20) - 1, 2u << 20, 5u << 20 };
+	static const uint64_t sizes[] = { 1, 4096, (2u << 20) - 1, 2u << 20 };
 	static const uint32_t nodes[] = { 0, 1, 63, 64, 1023, 1024, UINT32_MAX };
 
 	for (size_t s = 0; s < FPT_LEN(sizes); s++) {
@@ -139,8 +143,7 @@ static void users_allocator_gives_and_takes_back_the_same(void)
 	CHECK(m.ptr == b.given);
 	CHECK_EQ(b.alloc_size, 1000);
 	CHECK_EQ(b.alloc_align, 128);
-	for (int i = 0; i < 1000; i++)
-		CHECK(!((unsigned char *)m.ptr)[i]);
+	CHECK(is_zero(m.ptr, 1000));
 	memset(&a, 0, sizeof(a)); /* copied at create */
 	fpi_mem_free(&m);
 	CHECK_EQ(b.frees, 1);
