@@ -69,7 +69,7 @@ static void traffic(const struct rt_mode *m, int producers, int consumers, uint3
 		fpi_ring_start_at(run->r, lap);
 	run->producing = producers;
 	/* A small ring costs a hand-over between threads every few elements. */
-	run->each = fpt_scale(cap > 100 ? 40000 : 2000 * cap,
+	run->each = fpt_scale(cap > 100 ? 30000 : 1500 * cap,
 			      cap > 100 ? 60000000 : 1000000 * cap) /
 		    (uint64_t)producers;
 	for (int i = 0; i < producers; i++)
