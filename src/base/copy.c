@@ -22,8 +22,7 @@ static int cpu_detect_avx2(void)
 	const uint32_t sse_and_avx_state = 1u << 2 | 1u << 1;
 	uint32_t a, b, c, d;
 
-	if (!__get_cpuid(1, &a, &b, &c, &d) ||
-	    (c & avx_and_osxsave) != avx_and_osxsave)
+	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & avx_and_osxsave) != avx_and_osxsave)
 		return 0;
 	/* The kernel must save the wide registers at a context switch. */
 	__asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));

@@ -33,12 +33,12 @@ void fpi_cpu_override(int avx2);
  * Moves of any alignment, of memory of any type: memcpy through a local of the
  * right width, which GCC and Clang turn into plain register moves.
  */
-#define FPI_DEFINE_MOVE(bytes, type)                                          \
+#define FPI_DEFINE_MOVE(bytes, type)                                              \
 	FPI_INLINE void fpi_move##bytes(unsigned char *d, const unsigned char *s) \
-	{                                                                     \
-		type t;                                                       \
-		memcpy(&t, s, sizeof(t));                                     \
-		memcpy(d, &t, sizeof(t));                                     \
+	{                                                                         \
+		type t;                                                           \
+		memcpy(&t, s, sizeof(t));                                         \
+		memcpy(d, &t, sizeof(t));                                         \
 	}
 typedef uint64_t fpi_vector16 __attribute__((vector_size(16)));
 typedef uint64_t fpi_vector32 __attribute__((vector_size(32)));
@@ -59,8 +59,7 @@ FPI_INLINE void fpi_move32(unsigned char *d, const unsigned char *s, int avx2)
 }
 
 /* bytes < 32: the first and the last move overlap where they must. */
-FPI_INLINE void fpi_copy_small(unsigned char *d, const unsigned char *s,
-			       size_t bytes)
+FPI_INLINE void fpi_copy_small(unsigned char *d, const unsigned char *s, size_t bytes)
 {
 	if (bytes >= 16) {
 		fpi_move16(d, s);
@@ -111,7 +110,13 @@ FPI_INLINE void fpi_copy_with(void *dst, const void *src, size_t bytes, int avx2
 		fpi_move32(d + left - 32, s + left - 32, avx2);
 }
 
-/* The same for at most 64 bytes: no loop. */
+/* The same in baseline code. */
+FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
+{
+	fpi_copy_with(dst, src, bytes, 0);
+}
+
+/* The same in baseline code for at most 64 bytes: no loop. */
 FPI_INLINE void fpi_copy_few(void *dst, const void *src, size_t bytes)
 {
 	unsigned char *d = (unsigned char *)dst;
@@ -125,15 +130,8 @@ FPI_INLINE void fpi_copy_few(void *dst, const void *src, size_t bytes)
 	fpi_move32(d + bytes - 32, s + bytes - 32, 0);
 }
 
-/* The same in baseline code. */
-FPI_INLINE void fpi_copy(void *dst, const void *src, size_t bytes)
-{
-	fpi_copy_with(dst, src, bytes, 0);
-}
-
 #else
-#define fpi_copy_with(dst, src, bytes, avx2) \
-	((void)(avx2), fpi_copy(dst, src, bytes))
+#define fpi_copy_with(dst, src, bytes, avx2) ((void)(avx2), fpi_copy(dst, src, bytes))
 #define fpi_copy_few(dst, src, bytes) fpi_copy(dst, src, bytes)
 #endif /* FPI_COPY_OVERRIDDEN */
 

@@ -34,8 +34,7 @@ FPI_COLD void fpi_lock_acquire_slow(struct fpi_lock *lock)
 
 	for (;;) {
 		/* Relaxed: a hint for the CAS, which orders. */
-		uint32_t word = FPI_LOAD(&lock->word,
-					 FPI_MO(LOCK_PEEK, RELAXED));
+		uint32_t word = FPI_LOAD(&lock->word, FPI_MO(LOCK_PEEK, RELAXED));
 		int stale = ((word ^ base) & ~(uint32_t)FPI_LOCK_STATE) != 0;
 
 		if (stale || (word & FPI_LOCK_STATE) == FPI_LOCK_FREE) {

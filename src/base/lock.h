@@ -26,7 +26,10 @@ enum {
 };
 #define FPI_LOCK_GENERATION_SHIFT 2
 
-#define FPI_LOCK_INIT { { 0 } }
+#define FPI_LOCK_INIT         \
+	{                     \
+		.word = { 0 } \
+	}
 
 void fpi_lock_acquire_slow(struct fpi_lock *lock);
 void fpi_lock_wake(struct fpi_lock *lock);

@@ -85,8 +85,7 @@ int fpi_refuse(int code, const char *format, ...)
 	return code;
 }
 
-fp_log_handler fp_log_set_handler(fp_log_handler handler, void *user,
-				  void **prev_user)
+fp_log_handler fp_log_set_handler(fp_log_handler handler, void *user, void **prev_user)
 {
 	int locked = !log_inside;
 	fp_log_handler old;
@@ -99,8 +98,7 @@ fp_log_handler fp_log_set_handler(fp_log_handler handler, void *user,
 	log_handler = handler;
 	log_user = user;
 	/* Relaxed: a hint, see LOG_WANTED. */
-	FPI_STORE(&log_wanted, handler != NULL,
-		  FPI_MO(LOG_WANTED_SET, RELAXED));
+	FPI_STORE(&log_wanted, handler != NULL, FPI_MO(LOG_WANTED_SET, RELAXED));
 	if (locked)
 		fpi_lock_release(&log_lock);
 	if (prev_user)

@@ -32,13 +32,13 @@
 
 enum { MEM_NONE, MEM_HEAP, MEM_MAPPED, MEM_USER };
 
-#define MEM_MAP_FROM (256u << 10)   /* heap below, mapping from here on */
+#define MEM_MAP_FROM (256u << 10) /* heap below, mapping from here on */
 #define MEM_HUGE_PAGE (2ull << 20)
-#define MEM_TOUCH_STEP 4096	    /* no platform has smaller pages */
-#define MEM_SIZE_MAX (1ull << 46)   /* no address space has room for more */
+#define MEM_TOUCH_STEP 4096	  /* no platform has smaller pages */
+#define MEM_SIZE_MAX (1ull << 46) /* no address space has room for more */
 #define MEM_ALIGN_MAX (1ull << 30)
-#define MEM_NODES 1024		    /* the kernel's limit */
-#define MEM_MPOL_PREFERRED 1	    /* <numaif.h> belongs to libnuma */
+#define MEM_NODES 1024	     /* the kernel's limit */
+#define MEM_MPOL_PREFERRED 1 /* <numaif.h> belongs to libnuma */
 
 #define MEM_MAP_FLAGS (LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT | LIBFP_MEM_NODE)
 
@@ -71,8 +71,7 @@ static int mem_beyond_machine(uint64_t size)
 		return 1;
 	if (sysinfo(&info))
 		return 0;
-	return size / info.mem_unit >
-	       (uint64_t)info.totalram + (uint64_t)info.totalswap;
+	return size / info.mem_unit > (uint64_t)info.totalram + (uint64_t)info.totalswap;
 }
 
 static void *mem_heap(uint64_t size, uint64_t align)
@@ -94,12 +93,11 @@ static void *mem_map_aligned(uint64_t size, uint64_t align, uint64_t page)
 	uint64_t head, tail;
 	char *p;
 
-	p = mmap(NULL, len + extra, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = mmap(NULL, len + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		 -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	head = FPI_ALIGN_UP((uintptr_t)p, align > page ? align : page) -
-	       (uintptr_t)p;
+	head = FPI_ALIGN_UP((uintptr_t)p, align > page ? align : page) - (uintptr_t)p;
 	tail = extra - head;
 	if (head)
 		munmap(p, head);
@@ -160,8 +158,8 @@ static void *mem_user(const fp_allocator *allocator, uint64_t size, uint64_t ali
 	return memset(p, 0, size);
 }
 
-int fpi_mem_alloc(struct fpi_mem *mem, const fp_allocator *allocator,
-		  uint64_t size, uint64_t align, uint32_t flags, uint32_t node)
+int fpi_mem_alloc(struct fpi_mem *mem, const fp_allocator *allocator, uint64_t size,
+		  uint64_t align, uint32_t flags, uint32_t node)
 {
 	struct fpi_mem m = { .size = size, .align = align };
 	int saved = errno;

@@ -36,8 +36,8 @@ int fpi_allocator_check(const fp_allocator *allocator);
  * Returns 0 and fills *mem; -ENOMEM and *mem is untouched. More than the
  * machine's memory and swap together fails at once.
  */
-int fpi_mem_alloc(struct fpi_mem *mem, const fp_allocator *allocator,
-		  uint64_t size, uint64_t align, uint32_t flags, uint32_t node);
+int fpi_mem_alloc(struct fpi_mem *mem, const fp_allocator *allocator, uint64_t size,
+		  uint64_t align, uint32_t flags, uint32_t node);
 
 /*
  * Frees the block, if any, and makes *mem "none". A struct fpi_mem that lies

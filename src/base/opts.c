@@ -5,8 +5,7 @@
 
 #include "base/opts.h"
 
-int fpi_opts_read(void *dst, uint32_t known, uint32_t first_published,
-		  const void *src)
+int fpi_opts_read(void *dst, uint32_t known, uint32_t first_published, const void *src)
 {
 	const unsigned char *bytes = src;
 	uint32_t size;

@@ -21,8 +21,7 @@
  * first_published; -E2BIG: bytes beyond `known` are not zero, or the size is
  * above FPI_OPTS_SIZE_MAX. dst is undefined on failure.
  */
-int fpi_opts_read(void *dst, uint32_t known, uint32_t first_published,
-		  const void *src);
+int fpi_opts_read(void *dst, uint32_t known, uint32_t first_published, const void *src);
 
 /*
  * The body of every fp_<part>_opts_init(): zeroes size bytes, then stores the

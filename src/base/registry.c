@@ -102,7 +102,7 @@ int fpi_registry_reserve(struct fpi_registry *registry, struct fpi_name *node,
 	if (!rc) {
 		node->registry = registry;
 		node->next.value = reg_load(&registry->first);
-			reg_store(&registry->first, node);
+		reg_store(&registry->first, node);
 	}
 	fpi_lock_release(&registry->lock);
 	return rc;
@@ -129,8 +129,7 @@ void fpi_registry_cancel(struct fpi_name *node)
 	fpi_lock_release(&registry->lock);
 }
 
-int fpi_registry_lookup(struct fpi_registry *registry, const char *name,
-			void **object)
+int fpi_registry_lookup(struct fpi_registry *registry, const char *name, void **object)
 {
 	fpi_atomic_ptr *link;
 	int rc = -ENOENT;

@@ -21,7 +21,10 @@ struct fpi_registry {
 	fpi_atomic_ptr first; /* struct fpi_name */
 };
 
-#define FPI_REGISTRY_INIT { FPI_LOCK_INIT, { 0 } }
+#define FPI_REGISTRY_INIT             \
+	{                             \
+		.lock = FPI_LOCK_INIT \
+	}
 
 /* Embedded in the object; private to registry.c. All zero: no name. */
 struct fpi_name {
@@ -53,8 +56,7 @@ void fpi_registry_cancel(struct fpi_name *node);
  * Finds a published object and takes a reference. Returns 0; -EINVAL: name or
  * object is NULL; -ENOENT. *object is untouched on failure.
  */
-int fpi_registry_lookup(struct fpi_registry *registry, const char *name,
-			void **object);
+int fpi_registry_lookup(struct fpi_registry *registry, const char *name, void **object);
 
 /* Gives a reference back. Returns 0; -EINVAL: none is out. */
 int fpi_registry_unref(struct fpi_name *node);

@@ -64,8 +64,7 @@ static uint32_t slot_find(uint32_t generation)
 	}
 	for (uint32_t w = 0; w < SLOT_WORDS; w++)
 		if (~slots.taken[w])
-			return w * 64 +
-			       (uint32_t)__builtin_ctzll(~slots.taken[w]);
+			return w * 64 + (uint32_t)__builtin_ctzll(~slots.taken[w]);
 	return FPI_NO_SLOT;
 }
 
@@ -116,8 +115,7 @@ static uint32_t slot_key_get(void)
 	if (pthread_key_create(&made, slot_thread_exit))
 		return 0;
 	/* Relaxed here and above: the number is all that is passed on. */
-	if (FPI_CAS(&slot_key, &key, (uint32_t)made + 1,
-		    FPI_MO(SLOT_KEY_SET, RELAXED)))
+	if (FPI_CAS(&slot_key, &key, (uint32_t)made + 1, FPI_MO(SLOT_KEY_SET, RELAXED)))
 		return (uint32_t)made + 1;
 	pthread_key_delete(made);
 	return key;

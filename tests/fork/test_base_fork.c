@@ -180,8 +180,7 @@ static int child_takes_the_lock(void)
 	/* And it excludes and wakes, as any lock. */
 	fpi_lock_acquire(&lock);
 	EXPECT(!pthread_create(&thread, NULL, lock_once, NULL));
-	while ((FPI_LOAD(&lock.word, FPI_ACQUIRE) & FPI_LOCK_STATE) !=
-	       FPI_LOCK_CONTENDED)
+	while ((FPI_LOAD(&lock.word, FPI_ACQUIRE) & FPI_LOCK_STATE) != FPI_LOCK_CONTENDED)
 		usleep(100);
 	fpi_lock_release(&lock);
 	pthread_join(thread, NULL);
@@ -197,12 +196,10 @@ static void a_lock_held_by_another_thread_is_free_in_the_child(void)
 	with_holder = in_child(child_takes_the_lock);
 	/* Also if somebody sleeps on it. */
 	CHECK(!pthread_create(&sleeper, NULL, lock_once, NULL));
-	while ((FPI_LOAD(&lock.word, FPI_ACQUIRE) & FPI_LOCK_STATE) !=
-	       FPI_LOCK_CONTENDED)
+	while ((FPI_LOAD(&lock.word, FPI_ACQUIRE) & FPI_LOCK_STATE) != FPI_LOCK_CONTENDED)
 		usleep(100);
 	with_sleeper = in_child(child_takes_the_lock);
-	CHECK_EQ(FPI_LOAD(&lock.word, FPI_ACQUIRE) & FPI_LOCK_STATE,
-		 FPI_LOCK_CONTENDED);
+	CHECK_EQ(FPI_LOAD(&lock.word, FPI_ACQUIRE) & FPI_LOCK_STATE, FPI_LOCK_CONTENDED);
 	let_go();
 	pthread_join(sleeper, NULL);
 	CHECK_EQ(with_holder, 0);

@@ -104,8 +104,7 @@ static void more_threads_than_slots_still_work(void)
 		CHECK(!pthread_create(&ids[i], NULL, live_in_a_crowd, NULL));
 	for (int i = 0; i < CROWD; i++)
 		pthread_join(ids[i], NULL);
-	printf("  %d of %d threads ended without a slot\n", atomic_load(&without),
-	       CROWD);
+	printf("  %d of %d threads ended without a slot\n", atomic_load(&without), CROWD);
 	for (int s = 0; s < FPI_THREAD_SLOTS; s++) {
 		CHECK_EQ(owned[s], 0);
 		CHECK_EQ(uses[s], hooked[s]);

@@ -52,6 +52,18 @@ static void baseline_copies_exactly(void)
 	check_all(copy_baseline);
 }
 
+static void copy_few(void *dst, const void *src, size_t bytes)
+{
+	fpi_copy_few(dst, src, bytes);
+}
+
+static void few_bytes_are_copied_exactly(void)
+{
+	for (size_t bytes = 4; bytes <= 64; bytes += 4)
+		for (size_t at = 0; at < 32; at++)
+			check_copy(copy_few, bytes, at, (at * 5 + 3) % 32);
+}
+
 static void wide_copies_exactly(void)
 {
 #if defined(__x86_64__)
@@ -88,6 +100,7 @@ int main(int argc, char **argv)
 {
 	static const struct fpt_case cases[] = {
 		FPT_CASE(baseline_copies_exactly),
+		FPT_CASE(few_bytes_are_copied_exactly),
 		FPT_CASE(wide_copies_exactly),
 		FPT_CASE(override_decides_until_detection_is_asked_again),
 		FPT_CASE(detection_agrees_with_the_compiler),

@@ -42,9 +42,8 @@ static void a_holder_of_another_generation_does_not_count(void)
 
 	CHECK_EQ(fpi_fork_register(), 0);
 	for (uint32_t state = FPI_LOCK_FREE; state <= FPI_LOCK_CONTENDED; state++) {
-		l.word.value = (fpi_fork_generation() - 1)
-				       << FPI_LOCK_GENERATION_SHIFT |
-			       state;
+		l.word.value =
+			(fpi_fork_generation() - 1) << FPI_LOCK_GENERATION_SHIFT | state;
 		fpi_lock_acquire(&l);
 		CHECK_EQ(state_of(&l), FPI_LOCK_HELD);
 		fpi_lock_release(&l);

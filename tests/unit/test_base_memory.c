@@ -33,8 +33,8 @@ static void check_block(uint64_t size, uint64_t align, uint32_t flags, uint32_t 
 
 static void blocks_are_aligned_and_zero(void)
 {
-	static const uint64_t sizes[] = { 1, 7, 64, 4095, 4096, 4097, 262143, 262144,
-					  262145, 600000 };
+	static const uint64_t sizes[] = { 1,	7,	64,	4095,	4096,
+					  4097, 262143, 262144, 262145, 600000 };
 	static const uint64_t aligns[] = { 1, 8, 64, 128, 4096, 65536, 4u << 20 };
 
 	for (size_t s = 0; s < FPT_LEN(sizes); s++)

@@ -129,8 +129,8 @@ static void stats_fill_what_the_caller_has_room_for(void)
 
 	static const struct {
 		uint32_t size, filled;
-	} sizes[] = { { 8, 8 }, { 15, 8 }, { 16, 16 }, { 23, 16 }, { 24, 24 }, { 40, 24 },
-		      { UINT32_MAX, 24 } };
+	} sizes[] = { { 8, 8 },	  { 15, 8 },  { 16, 16 },	 { 23, 16 },
+		      { 24, 24 }, { 40, 24 }, { UINT32_MAX, 24 } };
 
 	for (size_t i = 0; i < FPT_LEN(sizes); i++) {
 		memset(&io, 0xee, sizeof(io));

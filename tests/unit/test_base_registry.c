@@ -145,14 +145,17 @@ static void name_length_is_counted_exactly(void)
 	make(&reg, &a, name_of(text, LIBFP_NAME_MAX, 'x'));
 	make(&reg, &b, name_of(text, LIBFP_NAME_MAX, 'y'));
 	make(&reg, &c, name_of(text, 1, 'z'));
-	CHECK_EQ(fpi_registry_lookup(&reg, name_of(text, LIBFP_NAME_MAX, 'x'), &found), 0);
+	CHECK_EQ(fpi_registry_lookup(&reg, name_of(text, LIBFP_NAME_MAX, 'x'), &found),
+		 0);
 	CHECK(found == &a);
-	CHECK_EQ(fpi_registry_lookup(&reg, name_of(text, LIBFP_NAME_MAX, 'y'), &found), 0);
+	CHECK_EQ(fpi_registry_lookup(&reg, name_of(text, LIBFP_NAME_MAX, 'y'), &found),
+		 0);
 	CHECK(found == &b);
 	CHECK_EQ(strlen(fpi_registry_name(&b.name)), LIBFP_NAME_MAX);
 	CHECK_EQ(fpi_registry_lookup(&reg, "z", &found), 0);
 	CHECK(found == &c);
-	CHECK_EQ(fpi_registry_reserve(&reg, &c.name, name_of(text, LIBFP_NAME_MAX, 'x'), &c),
+	CHECK_EQ(fpi_registry_reserve(&reg, &c.name, name_of(text, LIBFP_NAME_MAX, 'x'),
+				      &c),
 		 -EEXIST);
 }
 

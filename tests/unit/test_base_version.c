@@ -13,8 +13,8 @@ static void library_and_header_agree_on_the_version(void)
 	char text[32];
 
 	CHECK_EQ(fp_version_number(), LIBFP_VERSION_NUMBER);
-	snprintf(text, sizeof(text), "%d.%d.%d", LIBFP_VERSION_MAJOR,
-		 LIBFP_VERSION_MINOR, LIBFP_VERSION_PATCH);
+	snprintf(text, sizeof(text), "%d.%d.%d", LIBFP_VERSION_MAJOR, LIBFP_VERSION_MINOR,
+		 LIBFP_VERSION_PATCH);
 	CHECK(!strcmp(fp_version_string(), text));
 }
 
