@@ -16,6 +16,12 @@
 
 #include <libfp/base.h>
 
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 #define SLICE_NS 300000.0
 #define WARMUP_SLICES 3 /* per case: sizes the slice, fills caches */
 #define WARMUP_PART 8	/* of each slice, this part is not timed */
@@ -456,7 +462,7 @@ void bench_describe(struct bench *b, const struct bench_peer *peers, unsigned n)
 		"\"peers\":{",
 		b->options.process, cpu, CPU_COUNT(&b->affinity), b->cpus[0],
 		b->n_cpus > 1 ? b->cpus[1] : -1, fp_version_string(),
-		fp_features() & LIBFP_FEATURE_AVX2 ? "true" : "false", __VERSION__);
+		fp_features() & LIBFP_FEATURE_AVX2 ? "true" : "false", COMPILER);
 	for (unsigned i = 0, first = 1; i < n; i++)
 		if (peers[i].version) {
 			fprintf(f, "%s\"%s\":\"%s\"", first ? "" : ",", peers[i].name,

@@ -99,7 +99,7 @@ def machine(results, library):
         return "No run was recorded.\n"
     run = results.runs[0]
     lines.append(f"- {run['cpu']}, {run['cores']} cores allowed, threads on cores "
-                 f"{run['pins'][0]} and {run['pins'][1]}; gcc {run['compiler']}")
+                 f"{run['pins'][0]} and {run['pins'][1]}; {run['compiler']}")
     lines.append(f"- libfp {run['libfp']}, AVX2 copies {'on' if run['avx2'] else 'off'}")
     size = stripped_size(library)
     if size:

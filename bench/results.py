@@ -244,9 +244,12 @@ def judge_stall(results, bar):
 
 
 def judge(results, bars):
-    """The verdicts on a part's bars; ratios at every capacity that was run."""
+    """The verdicts on a part's bars; ratios at every capacity that was run.
+
+    Rows that are only shown come last.
+    """
     verdicts = []
-    for bar in bars:
+    for bar in sorted(bars, key=lambda bar: "must" not in bar):
         if bar.get("over_floor"):
             verdicts.append(judge_over_floor(results, bar))
         elif bar.get("count"):
