@@ -281,22 +281,29 @@ MANY(mt8, , 8, MT, 0)
 MANY(mt, , r->elem_size, MT, 0)
 MANY(st8, , 8, ST, 0)
 MANY(st, , r->elem_size, ST, 0)
+#if defined(__x86_64__)
 MANY(mt8_avx2, FPI_AVX2_TARGET, 8, MT, 1)
 MANY(mt_avx2, FPI_AVX2_TARGET, r->elem_size, MT, 1)
 MANY(st8_avx2, FPI_AVX2_TARGET, 8, ST, 1)
 MANY(st_avx2, FPI_AVX2_TARGET, r->elem_size, ST, 1)
+#endif
 
-#define ENQUEUE(x) { { enqueue_few_##x, enqueue_many_##x }, { enqueue_few_##x, enqueue_many_##x##_avx2 } }
-#define DEQUEUE(x) { { dequeue_few_##x, dequeue_many_##x }, { dequeue_few_##x, dequeue_many_##x##_avx2 } }
+#define FUNCTIONS(side, x)                                           \
+	{                                                            \
+		{ side##_few_##x, side##_many_##x },                 \
+		{ side##_few_##x, FPI_AVX2_OR_BASE(side##_many_##x) } \
+	}
 
 void fpi_ring_gens_ops(fp_ring *r, int avx2)
 {
 	/* [MT][8 bytes][AVX2][many] */
 	static fpi_ring_enqueue_fn *const enqueues[2][2][2][2] = {
-		{ ENQUEUE(st), ENQUEUE(st8) }, { ENQUEUE(mt), ENQUEUE(mt8) },
+		{ FUNCTIONS(enqueue, st), FUNCTIONS(enqueue, st8) },
+		{ FUNCTIONS(enqueue, mt), FUNCTIONS(enqueue, mt8) },
 	};
 	static fpi_ring_dequeue_fn *const dequeues[2][2][2][2] = {
-		{ DEQUEUE(st), DEQUEUE(st8) }, { DEQUEUE(mt), DEQUEUE(mt8) },
+		{ FUNCTIONS(dequeue, st), FUNCTIONS(dequeue, st8) },
+		{ FUNCTIONS(dequeue, mt), FUNCTIONS(dequeue, mt8) },
 	};
 	const int prod_mt = r->state->producer == LIBFP_MT;
 	const int cons_mt = r->state->consumer == LIBFP_MT;

@@ -33,8 +33,9 @@
 /* Code for CPUs on which fpi_cpu_avx2() is true (they all have BMI2). */
 #if defined(__x86_64__)
 #define FPI_AVX2_TARGET __attribute__((target("avx2,bmi2")))
+#define FPI_AVX2_OR_BASE(name) name##_avx2
 #else
-#define FPI_AVX2_TARGET
+#define FPI_AVX2_OR_BASE(name) name
 #endif
 
 #define FPI_RING_MAGIC 0x676e697270662d31ull /* layout 1 */
@@ -96,7 +97,9 @@ typedef int32_t fpi_ring_reserve_fn(fp_ring *r, uint32_t n, uint32_t bulk,
 typedef int32_t fpi_ring_commit_fn(fp_ring *r, fp_ring_span *span, uint32_t k);
 typedef int32_t fpi_ring_peek_fn(fp_ring *r, void *elems, uint32_t n);
 
+#ifndef FPI_RING_FEW /* the model uses fewer, so that small bursts take both paths */
 #define FPI_RING_FEW 8 /* bursts up to here have functions of their own */
+#endif
 
 struct fpi_ring_ops {
 	fpi_ring_enqueue_fn *enqueue[2]; /* [n > FPI_RING_FEW] */

@@ -261,12 +261,14 @@ FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
 	}
 
 LONG_WAY(base, , 0)
-LONG_WAY(avx2, FPI_AVX2_TARGET, 1)
 COMMON_PATH(few8, , 8, 1, 0, base)
 COMMON_PATH(8, , 8, 0, 0, base)
 COMMON_PATH(any, , r->elem_size, 0, 0, base)
+#if defined(__x86_64__)
+LONG_WAY(avx2, FPI_AVX2_TARGET, 1)
 COMMON_PATH(8_avx2, FPI_AVX2_TARGET, 8, 0, 1, avx2)
 COMMON_PATH(any_avx2, FPI_AVX2_TARGET, r->elem_size, 0, 1, avx2)
+#endif
 
 /* ---- spans, peek, close ---- */
 
@@ -354,12 +356,12 @@ void fpi_ring_spsc_ops(fp_ring *r, int avx2)
 	if (r->elem_size == 8) {
 		r->prod_kind = r->cons_kind = FPI_RING_INDEX8;
 		r->ops.enqueue[0] = enqueue_few8;
-		r->ops.enqueue[1] = avx2 ? enqueue_8_avx2 : enqueue_8;
+		r->ops.enqueue[1] = avx2 ? FPI_AVX2_OR_BASE(enqueue_8) : enqueue_8;
 		r->ops.dequeue[0] = dequeue_few8;
-		r->ops.dequeue[1] = avx2 ? dequeue_8_avx2 : dequeue_8;
+		r->ops.dequeue[1] = avx2 ? FPI_AVX2_OR_BASE(dequeue_8) : dequeue_8;
 	} else {
-		r->ops.enqueue[0] = r->ops.enqueue[1] = avx2 ? enqueue_any_avx2 : enqueue_any;
-		r->ops.dequeue[0] = r->ops.dequeue[1] = avx2 ? dequeue_any_avx2 : dequeue_any;
+		r->ops.enqueue[0] = r->ops.enqueue[1] = avx2 ? FPI_AVX2_OR_BASE(enqueue_any) : enqueue_any;
+		r->ops.dequeue[0] = r->ops.dequeue[1] = avx2 ? FPI_AVX2_OR_BASE(dequeue_any) : dequeue_any;
 	}
 	r->ops.reserve_enqueue = reserve_enqueue;
 	r->ops.reserve_dequeue = reserve_dequeue;
