@@ -102,7 +102,8 @@ static int open_pcap(struct capture *c, char error[CAPTURE_ERROR])
 		return -1;
 	}
 	c->pcap = pcap_fopen_offline_with_tstamp_precision(
-		stream, c->nano ? PCAP_TSTAMP_PRECISION_NANO : PCAP_TSTAMP_PRECISION_MICRO,
+		stream,
+		c->nano ? PCAP_TSTAMP_PRECISION_NANO : PCAP_TSTAMP_PRECISION_MICRO,
 		reason);
 	if (!c->pcap) {
 		snprintf(error, CAPTURE_ERROR, "%s", reason);
@@ -245,8 +246,7 @@ const char *echo_path(const struct echo *e)
 	return e->path;
 }
 
-int echo_write(struct echo *e, const struct pcap_pkthdr *header,
-	       const uint8_t *data)
+int echo_write(struct echo *e, const struct pcap_pkthdr *header, const uint8_t *data)
 {
 	errno = 0;
 	pcap_dump((u_char *)e->dumper, header, data);

@@ -50,8 +50,7 @@ struct echo *echo_open(const struct capture *c, const char *path,
 /* The path given at open, for messages. */
 const char *echo_path(const struct echo *e);
 /* 0, or an errno value: the file is lost. */
-int echo_write(struct echo *e, const struct pcap_pkthdr *header,
-	       const uint8_t *data);
+int echo_write(struct echo *e, const struct pcap_pkthdr *header, const uint8_t *data);
 /* Flushes and closes; 0, or an errno value: the file is lost. */
 int echo_close(struct echo *e);
 

@@ -74,8 +74,8 @@ static int grow(struct flow_table *t)
 	return 0;
 }
 
-int flow_table_add(struct flow_table *t, const struct frame *frame,
-		   uint64_t time_ns, uint32_t length)
+int flow_table_add(struct flow_table *t, const struct frame *frame, uint64_t time_ns,
+		   uint32_t length)
 {
 	uint32_t *slot = find_slot(t, frame->hash, &frame->key);
 	struct flow *f;

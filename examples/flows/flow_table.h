@@ -35,7 +35,7 @@ int flow_table_init(struct flow_table *t);
 void flow_table_free(struct flow_table *t);
 
 /* Counts a frame of verdict FRAME_FLOW. 0, or -1: out of memory. */
-int flow_table_add(struct flow_table *t, const struct frame *frame,
-		   uint64_t time_ns, uint32_t length);
+int flow_table_add(struct flow_table *t, const struct frame *frame, uint64_t time_ns,
+		   uint32_t length);
 
 #endif

@@ -75,8 +75,9 @@ static unsigned int default_workers(void)
 
 	if (cores < 2)
 		return 1;
-	return cores > DEFAULT_WORKERS_MAX ? DEFAULT_WORKERS_MAX :
-					     (unsigned int)cores - 1;
+	if (cores > DEFAULT_WORKERS_MAX)
+		return DEFAULT_WORKERS_MAX;
+	return (unsigned int)cores - 1;
 }
 
 static int parse_number(const char *option, const char *text, unsigned int min,
@@ -129,7 +130,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 			rc = parse_number("--top", optarg, 0, TOP_MAX, &o->top);
 			break;
 		case OPT_RING:
-			rc = parse_number("--ring", optarg, 1, PIPELINE_RING_MAX, &o->ring);
+			rc = parse_number("--ring", optarg, 1, PIPELINE_RING_MAX,
+					  &o->ring);
 			break;
 		case 'q':
 			o->quiet = 1;

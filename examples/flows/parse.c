@@ -271,8 +271,7 @@ static void parse_pppoe(struct frame *f, const uint8_t *p, uint32_t n)
 }
 
 /* What follows an EtherType; passes tags until something else comes. */
-static void parse_ethertype(struct frame *f, uint16_t type, const uint8_t *p,
-			    uint32_t n)
+static void parse_ethertype(struct frame *f, uint16_t type, const uint8_t *p, uint32_t n)
 {
 	for (;;) {
 		uint32_t skip;
@@ -317,8 +316,7 @@ static void parse_ethertype(struct frame *f, uint16_t type, const uint8_t *p,
  * AF_ values of the capturing system: 2 is IPv4 everywhere, IPv6 differs
  * (NetBSD and OpenBSD, FreeBSD, macOS).
  */
-static void parse_family(struct frame *f, uint32_t family, const uint8_t *p,
-			 uint32_t n)
+static void parse_family(struct frame *f, uint32_t family, const uint8_t *p, uint32_t n)
 {
 	switch (family) {
 	case 2:
@@ -374,7 +372,7 @@ int frame_link_supported(int link_type)
 void frame_parse(int link_type, const uint8_t *p, uint32_t n, struct frame *out)
 {
 	uint32_t header = (uint32_t)link_header(link_type);
-	const uint8_t *rest = p + header;
+	const uint8_t *rest;
 	uint32_t family;
 
 	memset(out, 0, sizeof(*out));
@@ -382,6 +380,7 @@ void frame_parse(int link_type, const uint8_t *p, uint32_t n, struct frame *out)
 		out->verdict = FRAME_LINK_SHORT;
 		return;
 	}
+	rest = p + header;
 	n -= header;
 
 	switch (link_type) {

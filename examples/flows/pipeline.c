@@ -108,22 +108,23 @@ static void cpu_pause(void)
 
 /*
  * For a ring that is full or empty: spins briefly, then lets others run, then
- * sleeps, so that the pipeline also works where threads share one core.
+ * sleeps for longer and longer, so that the pipeline also works where threads
+ * share one core, and idle workers cost little.
  */
 static void back_off(unsigned int *tries)
 {
-	struct timespec nap = { 0, 50 * 1000 };
-
 	if (*tries < 32) {
 		for (int i = 0; i < 16; i++)
 			cpu_pause();
-	} else if (*tries < 64) {
+	} else if (*tries < 48) {
 		sched_yield();
 	} else {
+		struct timespec nap = { 0, 20000L << (*tries - 48) };
+
 		nanosleep(&nap, NULL);
-		return;
 	}
-	++*tries;
+	if (*tries < 52)
+		++*tries;
 }
 
 /* Moves all n packets into the ring. */
@@ -450,8 +451,8 @@ static void add_counts(struct pipeline_counts *sum, const struct pipeline_counts
 
 static int make_workers(struct pipeline *p, struct pipeline_result *result)
 {
-	p->worker = aligned_alloc(_Alignof(struct worker),
-				  p->workers * sizeof(*p->worker));
+	p->worker =
+		aligned_alloc(_Alignof(struct worker), p->workers * sizeof(*p->worker));
 	if (!p->worker)
 		goto no_memory;
 	memset(p->worker, 0, p->workers * sizeof(*p->worker));

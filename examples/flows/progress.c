@@ -27,8 +27,7 @@ void progress_start(struct progress *p, int enabled)
 	p->next_ns = p->start_ns + FIRST_NS;
 }
 
-void progress_update(struct progress *p, uint64_t packets, uint64_t bytes,
-		     uint64_t total)
+void progress_update(struct progress *p, uint64_t packets, uint64_t bytes, uint64_t total)
 {
 	uint64_t now;
 	double seconds;

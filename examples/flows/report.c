@@ -22,8 +22,7 @@ static int compare_u64(uint64_t x, uint64_t y)
 }
 
 /* IPv4 before IPv6, then as numbers. */
-static int compare_addr(const struct flow *x, int x_end, const struct flow *y,
-			int y_end)
+static int compare_addr(const struct flow *x, int x_end, const struct flow *y, int y_end)
 {
 	if (x->key.version != y->key.version)
 		return x->key.version - y->key.version;
@@ -83,8 +82,8 @@ const struct flow **report_sort(const struct pipeline_result *r, size_t *count)
 
 static const char *format_addr(const struct flow *f, int end, char text[TEXT_ADDR])
 {
-	return inet_ntop(f->key.version == 4 ? AF_INET : AF_INET6, f->key.addr[end],
-			 text, TEXT_ADDR);
+	return inet_ntop(f->key.version == 4 ? AF_INET : AF_INET6, f->key.addr[end], text,
+			 TEXT_ADDR);
 }
 
 int report_csv(FILE *out, const struct flow *const *flows, size_t count)
@@ -118,12 +117,12 @@ static const char *format_proto(uint8_t proto, char text[8])
 		uint8_t number;
 		const char *name;
 	} names[] = {
-		{ IPPROTO_ICMP, "ICMP" },     { IPPROTO_IGMP, "IGMP" },
-		{ IPPROTO_IPIP, "IPIP" },     { IPPROTO_TCP, "TCP" },
-		{ IPPROTO_UDP, "UDP" },	      { IPPROTO_IPV6, "IPv6" },
-		{ IPPROTO_GRE, "GRE" },	      { IPPROTO_ESP, "ESP" },
-		{ IPPROTO_AH, "AH" },	      { IPPROTO_ICMPV6, "ICMPv6" },
-		{ 89, "OSPF" },		      { IPPROTO_SCTP, "SCTP" },
+		{ IPPROTO_ICMP, "ICMP" }, { IPPROTO_IGMP, "IGMP" },
+		{ IPPROTO_IPIP, "IPIP" }, { IPPROTO_TCP, "TCP" },
+		{ IPPROTO_UDP, "UDP" },	  { IPPROTO_IPV6, "IPv6" },
+		{ IPPROTO_GRE, "GRE" },	  { IPPROTO_ESP, "ESP" },
+		{ IPPROTO_AH, "AH" },	  { IPPROTO_ICMPV6, "ICMPv6" },
+		{ 89, "OSPF" },		  { IPPROTO_SCTP, "SCTP" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -187,12 +186,24 @@ static void print_top(FILE *out, const struct flow *const *flows, size_t n)
 		fprintf(out,
 			"  %-6s  %-*s  %-*s  %9" PRIu64 "  %9s  %9" PRIu64
 			"  %9s  %9.3f\n",
-			format_proto(f->key.proto, proto), wide_a,
-			format_end(f, f->a, a), wide_b, format_end(f, !f->a, b),
-			f->packets[f->a], format_bytes(f->bytes[f->a], ab),
-			f->packets[!f->a], format_bytes(f->bytes[!f->a], ba),
+			format_proto(f->key.proto, proto), wide_a, format_end(f, f->a, a),
+			wide_b, format_end(f, !f->a, b), f->packets[f->a],
+			format_bytes(f->bytes[f->a], ab), f->packets[!f->a],
+			format_bytes(f->bytes[!f->a], ba),
 			(double)(f->last_ns - f->first_ns) / 1e9);
 	}
+}
+
+static void print_rate(FILE *out, const struct pipeline_result *r)
+{
+	double rate = r->seconds > 0 ? (double)r->packets / r->seconds : 0;
+
+	if (rate < 1e6)
+		fprintf(out, "rate       %.0f k packets/s", rate / 1e3);
+	else
+		fprintf(out, "rate       %.2f M packets/s", rate / 1e6);
+	fprintf(out, " (%.3f s, %u worker%s)\n", r->seconds, r->workers,
+		r->workers == 1 ? "" : "s");
 }
 
 static void print_counts(FILE *out, const struct pipeline_result *r, size_t flows)
@@ -216,9 +227,7 @@ static void print_counts(FILE *out, const struct pipeline_result *r, size_t flow
 			fprintf(out, "  %s: %" PRIu64 "\n",
 				frame_verdict_name((enum frame_verdict)v), c->frames[v]);
 	fprintf(out, "flows      %zu\n", flows);
-	fprintf(out, "rate       %.2f M packets/s (%.3f s, %u worker%s)\n",
-		r->seconds > 0 ? (double)r->packets / r->seconds / 1e6 : 0.0, r->seconds,
-		r->workers, r->workers == 1 ? "" : "s");
+	print_rate(out, r);
 }
 
 void report_summary(FILE *out, const struct pipeline_result *r,

@@ -2,7 +2,9 @@
 """Exit codes and messages: bad usage, bad files, full disks. Nothing ever crashes."""
 
 import os
+import pty
 import random
+import select
 import subprocess
 
 import generate
@@ -167,10 +169,7 @@ def test_no_progress_line_without_a_terminal(flows, generated):
 
 
 def test_progress_line_on_a_terminal(tmp_path):
-    """Feeds a pipe slowly enough for the line to be due, whatever the machine's speed."""
-    import pty
-    import time
-
+    """Feeds packets until the line shows, which it does in the second second."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [os.environ["FP_FLOWS"], "-o", tmp_path / "flows.csv", "-"],
@@ -178,9 +177,9 @@ def test_progress_line_on_a_terminal(tmp_path):
     )  # fmt: skip
     os.close(theirs)
     process.stdin.write(CASES)
-    process.stdin.flush()
-    time.sleep(1.2)
-    process.stdin.write(CASES[24:])
+    while not select.select([ours], [], [], 0.05)[0]:
+        process.stdin.write(CASES[24:])
+        process.stdin.flush()
     process.stdin.close()
     assert process.wait(timeout=60) == 0
     shown = os.read(ours, 65536).decode()
@@ -209,6 +208,16 @@ def mutate(r, content):
     return bytes(data)
 
 
+def test_the_parser_never_reads_past_the_captured_bytes(generated):
+    captures = [generated / n for n in GENERATED if n.endswith(".pcap") and n != "none.pcap"]
+    done = subprocess.run(
+        [os.environ["FP_FLOWS_BOUNDS"], *captures],
+        stdout=subprocess.PIPE, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert int(done.stdout.split()[0]) > 100000
+
+
 def fuzz_seeds():
     first = int(os.environ.get("LIBFP_TEST_SEED", "0"), 0) or random.randrange(2**32)
     rounds = 2000 if os.environ.get("LIBFP_TEST_SCALE") == "proof" else 150
@@ -226,6 +235,7 @@ def test_damaged_captures_never_crash(flows, tmp_path):
         path.write_bytes(content)
         run = flows("-w", 2, "--echo", tmp_path / "echo", path)
         assert run.code in (0, 1, 2), f"LIBFP_TEST_SEED={first + i}: {run.err}"
+        assert one_line(run.err) if run.code else run.err == "", f"LIBFP_TEST_SEED={first + i}"
         if run.code == 0:
             kinds = sum(run.count(r) for r in reference.REASONS) + run.count("other")
             rows = reference.read_csv((tmp_path / "flows.csv").read_text())

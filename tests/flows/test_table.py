@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The flow table and the echo against the reference, for any number of workers."""
 
+import os
 import subprocess
 
+import generate
 import pytest
 import reference
 from conftest import GENERATED, inputs
 
 
 @pytest.mark.parametrize("capture", inputs(), indirect=True)
-def test_table_counts_and_echo_equal_the_reference(flows, tmp_path, capture):
+def test_table_counts_and_echo_equal_the_reference(flows, tmp_path, generated, capture):
     expected = reference.Capture(capture)
     table = reference.Table(expected)
     texts = set()
-    for workers in (1, 2, 4):
+    variant = capture.parent == generated and capture.name != "cases.pcap"
+    for workers in (2,) if variant else (1, 2, 4):
         run = flows("-w", workers, "--echo", tmp_path / "echo.pcap", capture)
         assert (run.code, run.err) == (0, "")
         texts.add((tmp_path / "flows.csv").read_text())
@@ -72,21 +75,26 @@ def test_standard_input(flows, tmp_path, generated, name):
     assert len(reference.Capture(tmp_path / "echo").packets) == run.count("packets")
 
 
-@pytest.mark.parametrize("ring", [1, 2, 3, 7, 65536])
+@pytest.mark.parametrize("ring", [1, 2, 3, 65536])
 @pytest.mark.parametrize("workers", [1, 3, 64])
 def test_any_ring_capacity(flows, tmp_path, generated, ring, workers):
-    flows("-w", 1, generated / "cases.pcap")
+    flows("-w", 1, generated / "nano-le.pcap")
     expected = (tmp_path / "flows.csv").read_text()
     for echo in ([], ["--echo", tmp_path / "echo"]):
-        run = flows("-w", workers, "--ring", ring, *echo, generated / "cases.pcap")
+        run = flows("-w", workers, "--ring", ring, *echo, generated / "nano-le.pcap")
         assert run.code == 0
         assert (tmp_path / "flows.csv").read_text() == expected
+    assert (tmp_path / "echo").read_bytes() == GENERATED["nano-le.pcap"]
+
+
+def test_more_packets_than_are_in_flight(flows, tmp_path, generated):
+    """Tiny rings, and more packets than the pipeline has: they go round."""
+    run = flows("-w", 3, "--ring", 1, "--echo", tmp_path / "echo", generated / "cases.pcap")
+    assert run.code == 0
     assert (tmp_path / "echo").read_bytes() == GENERATED["cases.pcap"]
 
 
 def test_one_core(tmp_path, generated):
-    import os
-
     core = str(min(os.sched_getaffinity(0)))
     done = subprocess.run(
         ["taskset", "-c", core, os.environ["FP_FLOWS"], "-q", "-w", "4", "--ring", "8",
@@ -111,8 +119,6 @@ def test_quiet_prints_nothing(flows, generated):
 
 
 def test_more_flows_than_the_first_table_holds(flows, tmp_path):
-    import generate
-
     recs = []
     for i in range(30000):
         head = bytes.fromhex("4500001c0000000040110000")
