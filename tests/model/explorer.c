@@ -50,6 +50,7 @@ enum outcome { COMPLETE, PRUNED, FAILED, RESTART };
 
 int ex_me = -1;
 uint64_t ex_run;
+int ex_tracing;
 
 static const struct ex_test *test;
 static struct coroutine coroutines[EX_THREADS];
@@ -58,7 +59,7 @@ static jmp_buf scheduler;
 static jmp_buf finish_failed;
 static struct node trail[TRAIL];
 static int trail_len, position;
-static int failed, restart, tracing;
+static int failed, restart;
 static char trace[32768];
 static size_t trace_len;
 
@@ -69,7 +70,7 @@ void ex_note(const char *format, ...)
 	va_list ap;
 	int n;
 
-	if (!tracing || trace_len > sizeof(trace) - 300)
+	if (!ex_tracing || trace_len > sizeof(trace) - 300)
 		return;
 	n = ex_me < 0 ? snprintf(trace + trace_len, 32, "  end: ") :
 			snprintf(trace + trace_len, 32, "  T%d: ", ex_me);
@@ -124,6 +125,13 @@ int ex_step(const struct ex_pending *p)
 	coroutines[ex_me].pending = *p;
 	to_scheduler();
 	return coroutines[ex_me].choice;
+}
+
+int ex_on_stack(const void *addr)
+{
+	uintptr_t a = (uintptr_t)addr, low = (uintptr_t)coroutines[ex_me].stack;
+
+	return a - low < STACK_BYTES;
 }
 
 /* ---- coroutines ---- */
@@ -312,9 +320,9 @@ int ex_explore(const struct ex_test *t, uint64_t limit, struct ex_result *res)
 		else
 			res->complete++;
 		if (o == FAILED) {
-			tracing = 1;
+			ex_tracing = 1;
 			execute();
-			tracing = 0;
+			ex_tracing = 0;
 			res->failed = 1;
 			return 1;
 		}

@@ -14,10 +14,10 @@
  *	if (ex_explore(&test, EX_NO_LIMIT, &res))
  *		puts(ex_trace());
  *
- * Model (weak_memory.c): C11 with release sequences as of C++20, without load
- * buffering. A store goes to the end of the modification order, so shapes that
- * need a store before an older store in that order (2+2W) are not explored;
- * seq_cst accesses are a little too strong (a fence each).
+ * Model (weak_memory.c): C11 with release sequences and seq_cst as of C++20,
+ * without load buffering. A store goes to the end of the modification order, so
+ * shapes that need a store before an older store in that order (2+2W) are not
+ * explored.
  *
  * Search (explorer.c): depth first by replay. A step is (thread, message read);
  * sleep sets over such steps explore each combination of reads-from and
@@ -68,7 +68,10 @@ int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_orde
 uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v, enum ex_order order,
 		const char *what);
 void ex_fence(enum ex_order order);
-/* Checks a plain access for races; the caller makes the access itself. */
+/*
+ * Checks a plain access for races; the caller makes the access itself. Memory
+ * on the running thread's own stack is left out.
+ */
 void ex_plain(const void *addr, size_t len, int write, const char *what);
 
 /* ---- for scenarios ---- */
@@ -83,6 +86,14 @@ void ex_fail(const char *why, const char *file, int line);
 		if (!(cond))                                  \
 			ex_fail(#cond, __FILE__, __LINE__);   \
 	} while (0)
+/*
+ * In setup: the location at addr is a statistic; what its accesses return
+ * decides nothing. They are no scheduling points, work on the last value, and
+ * must be relaxed.
+ */
+void ex_statistic(const void *addr);
+/* In setup: how the trace calls the location at addr. */
+void ex_name(const void *addr, const char *name);
 /* Adds a line to the trace, if one is being written. */
 __attribute__((format(printf, 1, 2))) void ex_note(const char *format, ...);
 

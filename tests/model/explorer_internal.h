@@ -28,7 +28,8 @@ struct ex_location {
 	const char *what;
 	uint8_t users; /* threads, over all executions */
 	uint8_t writers;
-	int shared; /* a scheduling point */
+	int shared;    /* a scheduling point */
+	int statistic; /* see ex_statistic() */
 	uint64_t run; /* the execution that the rest belongs to */
 	int n;
 	struct {
@@ -56,7 +57,9 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p);
 /* explorer.c */
 extern int ex_me;     /* running thread, -1: setup or finish */
 extern uint64_t ex_run; /* number of this execution */
+extern int ex_tracing;  /* ex_note() keeps lines */
 int ex_step(const struct ex_pending *p); /* returns the choice */
+int ex_on_stack(const void *addr);	 /* of the running thread */
 void ex_restart(void);			 /* a location became shared */
 _Noreturn void ex_limit(const char *what);
 

@@ -102,10 +102,10 @@ static void iriw(int t)
 {
 	switch (t) {
 	case 0:
-		STORE(x, 1, EX_RELEASE);
+		STORE(x, 1, store_order);
 		break;
 	case 1:
-		STORE(y, 1, EX_RELEASE);
+		STORE(y, 1, store_order);
 		break;
 	case 2:
 		r[0] = LOAD(x, load_order);
@@ -254,6 +254,22 @@ static void fence_too_early(int t)
 	}
 }
 
+/* Two seq_cst fences in a row order memory, but do not synchronise. */
+static void fences_alone(int t)
+{
+	if (t == 0) {
+		write_plain();
+		STORE(x, 1, EX_RELAXED);
+		ex_fence(EX_SEQ_CST);
+		r[0] = LOAD(y, EX_RELAXED);
+	} else {
+		STORE(y, 1, EX_RELAXED);
+		ex_fence(EX_SEQ_CST);
+		if (LOAD(x, EX_RELAXED) == 1)
+			ex_plain(&d, sizeof(d), 0, "d");
+	}
+}
+
 static void await_flag(int t)
 {
 	if (t == 0) {
@@ -332,8 +348,18 @@ int main(void)
 	store_order = load_order = EX_SEQ_CST;
 	expect("store buffering, seq_cst accesses", seen(2, sb, both_zero), 0);
 
+	load_order = EX_ACQUIRE;
+	expect("store buffering, only stores seq_cst", seen(2, sb, both_zero), 1);
+	store_order = EX_RELEASE;
+	load_order = EX_SEQ_CST;
+	expect("store buffering, only loads seq_cst", seen(2, sb, both_zero), 1);
+
 	expect("load buffering (outside the model)", seen(2, lb, both_one), 0);
 
+	expect("independent reads, only loads seq_cst", seen(4, iriw, disagree), 1);
+	store_order = EX_SEQ_CST;
+	expect("independent reads, seq_cst", seen(4, iriw, disagree), 0);
+	store_order = EX_RELEASE;
 	load_order = EX_ACQUIRE;
 	expect("independent reads, release, acquire", seen(4, iriw, disagree), 1);
 	load_order = EX_RELAXED;
@@ -364,6 +390,7 @@ int main(void)
 	expect("race: write after the release fence", explored(2, fence_too_early), 1);
 	fence_order = EX_SEQ_CST;
 	expect("race: write after the seq_cst fence", explored(2, fence_too_early), 1);
+	expect("race: two seq_cst fences, relaxed accesses", explored(2, fences_alone), 1);
 	expect("race: await of a relaxed store", explored(2, await_flag), 1);
 	store_order = EX_RELEASE;
 	expect("race: await of a release store", explored(2, await_flag), 0);

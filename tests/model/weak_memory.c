@@ -11,7 +11,9 @@
  * two more views per thread: `acquired`, what all loads so far would have
  * brought, and `released`, the view at the last release fence. A
  * read-modify-write passes on the view of the message that it replaces (release
- * sequence). A seq_cst fence joins with one global view, both ways.
+ * sequence). The order of execution is the order of the seq_cst operations: a
+ * fence sees what the fences and seq_cst stores before it had seen or stored; a
+ * seq_cst load reads nothing older than that either, for its own location.
  *
  * Plain accesses keep, per granule of four bytes, the last write and the last
  * read of each thread; one that is not in the view of the next conflicting
@@ -24,7 +26,7 @@
 #include "explorer_internal.h"
 
 #define GRANULE 4
-#define GRANULES 256 /* power of two */
+#define GRANULES 2048
 
 struct thread_views {
 	struct ex_view current, acquired, released;
@@ -43,12 +45,25 @@ static int n_locations;
 static struct granule granules[GRANULES];
 static int n_granules;
 static struct thread_views views[EX_THREADS];
-static struct ex_view sc_view;
+static uint8_t sc_fenced[EX_LOCATIONS];  /* seen by the last seq_cst fence */
+static uint8_t sc_written[EX_LOCATIONS]; /* last seq_cst store */
+static struct {
+	const void *addr;
+	const char *name;
+} names[EX_LOCATIONS];
+static int n_names;
+static const void *statistics[16];
+static int n_statistics;
+
+static void raise(uint8_t *a, const uint8_t *b)
+{
+	for (int i = 0; i < EX_LOCATIONS; i++)
+		a[i] = a[i] > b[i] ? a[i] : b[i];
+}
 
 static void join(struct ex_view *a, const struct ex_view *b)
 {
-	for (int i = 0; i < EX_LOCATIONS; i++)
-		a->seen[i] = a->seen[i] > b->seen[i] ? a->seen[i] : b->seen[i];
+	raise(a->seen, b->seen);
 	for (int i = 0; i < 8; i++)
 		a->clock[i] = a->clock[i] > b->clock[i] ? a->clock[i] : b->clock[i];
 }
@@ -86,12 +101,15 @@ static uint64_t truncated(uint64_t v, size_t size)
 void ex_memory_reset(void)
 {
 	n_locations = 0;
+	n_names = 0;
+	n_statistics = 0;
 }
 
 void ex_memory_begin(int n)
 {
 	n_granules = 0;
-	memset(&sc_view, 0, sizeof(sc_view));
+	memset(sc_fenced, 0, sizeof(sc_fenced));
+	memset(sc_written, 0, sizeof(sc_written));
 	memset(views, 0, sizeof(views));
 	for (int i = 0; i < n; i++)
 		views[i].current.clock[i] = 1;
@@ -111,8 +129,9 @@ void ex_memory_end(void)
 static struct ex_location *location(const void *addr, size_t size, const char *what)
 {
 	struct ex_location *l = NULL;
+	int i;
 
-	for (int i = 0; i < n_locations && !l; i++)
+	for (i = 0; i < n_locations && !l; i++)
 		if (locations[i].addr == addr)
 			l = &locations[i];
 	if (!l) {
@@ -123,6 +142,8 @@ static struct ex_location *location(const void *addr, size_t size, const char *w
 		l->addr = addr;
 		l->size = size;
 		l->what = what;
+		for (i = 0; i < n_statistics; i++)
+			l->statistic |= statistics[i] == addr;
 	}
 	if (l->size != size)
 		ex_fail("atomic accesses of different sizes", what, 0);
@@ -133,6 +154,32 @@ static struct ex_location *location(const void *addr, size_t size, const char *w
 		l->message[0].value = memory_get(addr, size);
 	}
 	return l;
+}
+
+void ex_statistic(const void *addr)
+{
+	for (int i = 0; i < n_statistics; i++)
+		if (statistics[i] == addr)
+			return;
+	if (n_statistics == (int)(sizeof(statistics) / sizeof(statistics[0])))
+		ex_limit("statistics");
+	statistics[n_statistics++] = addr;
+}
+
+void ex_name(const void *addr, const char *name)
+{
+	if (ex_tracing && n_names < EX_LOCATIONS) {
+		names[n_names].addr = addr;
+		names[n_names++].name = name;
+	}
+}
+
+static const char *name_of(const struct ex_location *l)
+{
+	for (int i = 0; i < n_names; i++)
+		if (names[i].addr == l->addr)
+			return names[i].name;
+	return l->what;
 }
 
 /* ---- choices ---- */
@@ -149,10 +196,10 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 	i = (int)(l - locations);
 	oldest = t->current.seen[i];
 	if (p->sc) {
-		if (t->acquired.seen[i] > oldest)
-			oldest = t->acquired.seen[i];
-		if (sc_view.seen[i] > oldest)
-			oldest = sc_view.seen[i];
+		if (sc_fenced[i] > oldest)
+			oldest = sc_fenced[i];
+		if (sc_written[i] > oldest)
+			oldest = sc_written[i];
 	}
 	for (int m = oldest; m < l->n; m++) {
 		int equal = l->message[m].value == p->value;
@@ -167,10 +214,15 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 }
 
 /* Makes the step, as a scheduling point if others can see it. */
-static int choose(struct ex_pending *p)
+static int choose(struct ex_pending *p, enum ex_order order)
 {
 	struct ex_location *l = p->loc;
 
+	if (l->statistic) {
+		if (order != EX_RELAXED || p->kind == EX_COMPARE)
+			ex_fail("a statistic is more than that", l->what, 0);
+		return p->kind == EX_READ ? l->n - 1 : EX_WRITES;
+	}
 	if (!l->shared) {
 		l->users |= (uint8_t)(1 << ex_me);
 		if (p->kind != EX_READ && p->kind != EX_AWAIT)
@@ -196,11 +248,13 @@ static void tick(struct thread_views *t)
 		ex_limit("stores and fences of one thread");
 }
 
+/* Clocks stay: two fences alone do not make one happen before the other. */
 static void sc_fence(struct thread_views *t)
 {
 	join(&t->current, &t->acquired);
-	join(&t->current, &sc_view);
-	sc_view = t->current;
+	raise(t->current.seen, sc_fenced);
+	raise(t->current.seen, sc_written);
+	memcpy(sc_fenced, t->current.seen, sizeof(sc_fenced));
 	t->released = t->current;
 	t->acquired = t->current;
 	tick(t);
@@ -211,8 +265,6 @@ static uint64_t read_message(struct ex_location *l, int m, enum ex_order order)
 	struct thread_views *t = &views[ex_me];
 	const struct ex_view *v = &l->message[m].view;
 
-	if (order == EX_SEQ_CST)
-		sc_fence(t);
 	t->current.seen[l - locations] = (uint8_t)m;
 	if (acquires(order))
 		join(&t->current, v);
@@ -231,7 +283,7 @@ static void write_message(struct ex_location *l, uint64_t v, enum ex_order order
 	if (m == EX_MESSAGES)
 		ex_limit("stores to one location");
 	if (order == EX_SEQ_CST)
-		sc_fence(t);
+		sc_written[i] = (uint8_t)m;
 	l->n++;
 	t->current.seen[i] = (uint8_t)m;
 	t->acquired.seen[i] = (uint8_t)m;
@@ -254,9 +306,9 @@ uint64_t ex_load(const void *addr, size_t size, enum ex_order order, const char 
 	if (ex_me < 0)
 		return memory_get(addr, size);
 	p.loc = location(addr, size, what);
-	m = choose(&p);
+	m = choose(&p, order);
 	v = read_message(p.loc, m, order);
-	ex_note("load  %s -> %#llx%s", what, (unsigned long long)v,
+	ex_note("load  %s -> %#llx%s", name_of(p.loc), (unsigned long long)v,
 		m < p.loc->n - 1 ? "  (stale)" : "");
 	return v;
 }
@@ -270,9 +322,9 @@ void ex_store(void *addr, size_t size, uint64_t v, enum ex_order order, const ch
 		return;
 	}
 	p.loc = location(addr, size, what);
-	choose(&p);
+	choose(&p, order);
 	write_message(p.loc, v, order, NULL);
-	ex_note("store %s = %#llx", what, (unsigned long long)v);
+	ex_note("store %s = %#llx", name_of(p.loc), (unsigned long long)v);
 }
 
 int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_order order,
@@ -292,17 +344,17 @@ int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_orde
 		return 0;
 	}
 	p.loc = location(addr, size, what);
-	m = choose(&p);
+	m = choose(&p, order);
 	if (m == EX_WRITES) {
 		m = p.loc->n - 1;
 		read_message(p.loc, m, order);
 		write_message(p.loc, v, order, &p.loc->message[m].view);
-		ex_note("cas   %s %#llx -> %#llx", what, (unsigned long long)*expected,
+		ex_note("cas   %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)*expected,
 			(unsigned long long)v);
 		return 1;
 	}
 	v = read_message(p.loc, m, EX_RELAXED);
-	ex_note("cas   %s expected %#llx, saw %#llx", what, (unsigned long long)*expected,
+	ex_note("cas   %s expected %#llx, saw %#llx", name_of(p.loc), (unsigned long long)*expected,
 		(unsigned long long)v);
 	*expected = v;
 	return 0;
@@ -338,11 +390,11 @@ uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v, enum ex_
 		return old;
 	}
 	p.loc = location(addr, size, what);
-	choose(&p);
+	choose(&p, order);
 	m = p.loc->n - 1;
 	old = read_message(p.loc, m, order);
 	write_message(p.loc, updated(op, old, v), order, &p.loc->message[m].view);
-	ex_note("rmw   %s %#llx -> %#llx", what, (unsigned long long)old,
+	ex_note("rmw   %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)old,
 		(unsigned long long)p.loc->message[m + 1].value);
 	return old;
 }
@@ -353,8 +405,8 @@ void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
 	struct ex_pending p = { EX_AWAIT, NULL, v, order == EX_SEQ_CST };
 
 	p.loc = location(addr, size, what);
-	read_message(p.loc, choose(&p), order);
-	ex_note("await %s == %#llx", what, (unsigned long long)v);
+	read_message(p.loc, choose(&p, order), order);
+	ex_note("await %s == %#llx", name_of(p.loc), (unsigned long long)v);
 }
 
 void ex_fence(enum ex_order order)
@@ -407,7 +459,7 @@ void ex_plain(const void *addr, size_t len, int write, const char *what)
 	uintptr_t a = (uintptr_t)addr, end = a + len;
 	struct ex_view *c;
 
-	if (ex_me < 0)
+	if (ex_me < 0 || ex_on_stack(addr))
 		return;
 	c = &views[ex_me].current;
 	ex_note("%s %s", write ? "write" : "read ", what);

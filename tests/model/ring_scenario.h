@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Scenarios of rings: a ring in some state, and threads that run little
+ * programs on it through the public calls.
+ *
+ * One letter is one operation:
+ *
+ *   producers                           consumers
+ *   e      enqueue_u64                  d      dequeue_u64
+ *   i      enqueue_burst of 1           j      dequeue_burst of 1
+ *   E T    enqueue_burst of 2, 3        D U    dequeue_burst of 2, 3
+ *   B      enqueue_bulk of 2            G      dequeue_bulk of 2
+ *   R      reserve 2, commit all        Y      reserve 2, commit all
+ *   Q A    reserve 2, commit 1, 0       y z    reserve 2, commit 1, 0 (ST)
+ *   r a    reserve 1, commit 1, 0
+ *   o x    reserve 1; commit it         q v    reserve 1; commit it
+ *   c      close                        k      peek 1 (ST)
+ *
+ *   n      count                        p      plain write that whoever gets
+ *   s w    raise, await a flag                 -EPIPE from a dequeue reads
+ *   X S    shut as destroy does, as reset does (CHECKED)
+ *   I H    init, attach (with .unborn: there is no ring at the start)
+ *
+ * Elements are numbered per producer. After every execution: nothing lost,
+ * nothing twice, nothing torn, each producer's elements in order at every
+ * consumer and in what is left; counters exact; after close the rules of
+ * -EPIPE; and the ring still works over its whole capacity.
+ */
+#ifndef MODEL_RING_SCENARIO_H
+#define MODEL_RING_SCENARIO_H
+
+#include <libfp/ring.h>
+
+#include "driver.h"
+
+struct ring_scenario {
+	const char *name;
+	const char *threads[EX_THREADS]; /* up to the first NULL */
+	uint32_t capacity;
+	uint32_t fill;		/* elements inside at the start */
+	uint32_t passed;	/* elements that went through before */
+	uint32_t elem_size;	/* 0: 8 */
+	uint32_t producer;
+	uint32_t consumer;
+	uint32_t flags;		/* LIBFP_CHECKED */
+	int unborn;
+	int big;		/* minutes: for LIBFP_TEST_SCALE=proof only */
+	int must;		/* every operation gets all it asks for */
+	int count_min, count_max; /* what n may return; 0, 0: 0 to capacity */
+};
+
+/* The rest of a model program whose scenarios are in `table`. */
+#define RING_SUITE_MAIN(table)                                                  \
+	static const char *suite_name(int i)                                    \
+	{                                                                       \
+		return table[i].name;                                           \
+	}                                                                       \
+	static int suite_big(int i)                                             \
+	{                                                                       \
+		return table[i].big;                                            \
+	}                                                                       \
+	static void suite_prepare(int i, struct ex_test *test)                  \
+	{                                                                       \
+		ring_scenario_prepare(&table[i], test);                         \
+	}                                                                       \
+	int main(int argc, char **argv)                                         \
+	{                                                                       \
+		static const struct model_suite suite = {                       \
+			sizeof(table) / sizeof(table[0]), suite_name, suite_big, \
+			suite_prepare                                           \
+		};                                                              \
+		return model_main(argc, argv, &suite);                          \
+	}
+
+/* Makes the ring and fills in *test. */
+void ring_scenario_prepare(const struct ring_scenario *s, struct ex_test *test);
+
+#endif
