@@ -29,8 +29,7 @@ proof: # the long runs
 
 bench: # figures beside the peers', into build/bench/report.md
 	@scripts/bootstrap bench
-	@scripts/build bench
-	@$(PYTHON) bench/run --build build/bench
+	@scripts/bench
 
 abi: # names, layouts and the committed description of the ABI
 	@scripts/bootstrap test
