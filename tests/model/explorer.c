@@ -51,6 +51,7 @@ enum outcome { COMPLETE, PRUNED, FAILED, RESTART };
 int ex_me = -1;
 uint64_t ex_run;
 int ex_tracing;
+int ex_no_pruning;
 
 static const struct ex_test *test;
 static struct coroutine coroutines[EX_THREADS];
@@ -191,6 +192,8 @@ static void carry_sleep(const struct node *n, uint64_t *sleep)
 		if (n->choice == EX_WRITES && p->loc == done->loc)
 			sleep[i] &= ~(1ull << EX_WRITES);
 		if (done->sc && p->sc)
+			sleep[i] = 0;
+		if (ex_no_pruning)
 			sleep[i] = 0;
 	}
 }

@@ -58,6 +58,9 @@ int ex_explore(const struct ex_test *test, uint64_t limit, struct ex_result *res
 /* The steps of the failed execution, one a line. */
 const char *ex_trace(void);
 
+/* For the explorer's own test: 1 explores every schedule, however redundant. */
+extern int ex_no_pruning;
+
 /* ---- for the code under test; addr is the identity of a location ---- */
 
 uint64_t ex_load(const void *addr, size_t size, enum ex_order order, const char *what);

@@ -227,7 +227,7 @@ static int choose(struct ex_pending *p, enum ex_order order)
 		l->users |= (uint8_t)(1 << ex_me);
 		if (p->kind != EX_READ && p->kind != EX_AWAIT)
 			l->writers |= (uint8_t)(1 << ex_me);
-		l->shared = l->writers && (l->users & (l->users - 1));
+		l->shared = (l->writers && (l->users & (l->users - 1))) || ex_no_pruning;
 		if (l->shared || p->kind == EX_AWAIT) {
 			l->shared = 1;
 			ex_restart();
