@@ -62,7 +62,11 @@ int fpi_allocator_check(const fp_allocator *allocator)
 	return 0;
 }
 
-/* True if not even all memory and swap of the machine could hold it. */
+/*
+ * True if not even all memory and swap of the machine could hold it: where
+ * overcommit is unlimited the kernel would say yes, and LIBFP_MEM_PREFAULT
+ * would then bring the machine down. A container's limit is not seen here.
+ */
 static int mem_beyond_machine(uint64_t size)
 {
 	struct sysinfo info;
