@@ -30,6 +30,7 @@ struct capture {
 	int nano;
 	int classic; /* pcap, not pcapng */
 	pcap_t *pcap;
+	char buffer[STREAM_BUFFER]; /* of the FILE; stdio takes a size only with memory */
 };
 
 static ssize_t read_retry(int fd, void *buffer, size_t size)
@@ -95,7 +96,7 @@ static int open_pcap(struct capture *c, char error[CAPTURE_ERROR])
 	char reason[PCAP_ERRBUF_SIZE] = "";
 	FILE *stream = fopencookie(c, "r", io);
 
-	if (!stream || setvbuf(stream, NULL, _IOFBF, STREAM_BUFFER)) {
+	if (!stream || setvbuf(stream, c->buffer, _IOFBF, STREAM_BUFFER)) {
 		snprintf(error, CAPTURE_ERROR, "out of memory");
 		if (stream)
 			fclose(stream);
@@ -212,6 +213,7 @@ struct echo {
 	const char *path;
 	FILE *stream;
 	pcap_dumper_t *dumper;
+	char buffer[STREAM_BUFFER];
 };
 
 struct echo *echo_open(const struct capture *c, const char *path,
@@ -224,13 +226,13 @@ struct echo *echo_open(const struct capture *c, const char *path,
 		return NULL;
 	}
 	e->path = path;
-	e->stream = fopen(path, "wbe");
+	e->stream = strcmp(path, "-") ? fopen(path, "wbe") : stdout;
 	if (!e->stream) {
 		snprintf(error, CAPTURE_ERROR, "%s", strerror(errno));
 		free(e);
 		return NULL;
 	}
-	setvbuf(e->stream, NULL, _IOFBF, STREAM_BUFFER);
+	setvbuf(e->stream, e->buffer, _IOFBF, STREAM_BUFFER);
 	e->dumper = pcap_dump_fopen(c->pcap, e->stream);
 	if (!e->dumper) {
 		snprintf(error, CAPTURE_ERROR, "%s", pcap_geterr(c->pcap));

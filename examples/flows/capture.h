@@ -42,7 +42,7 @@ uint64_t capture_bytes_total(const struct capture *c);
 struct echo;
 
 /*
- * A pcap file with the capture's link type, snapshot length and resolution of
+ * A pcap file ("-": standard output) with the capture's link type, snapshot length and resolution of
  * time stamps. NULL: failed, and error says why. Keeps the path's pointer.
  */
 struct echo *echo_open(const struct capture *c, const char *path,

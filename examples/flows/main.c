@@ -47,6 +47,7 @@ static const char usage_text[] =
 	"  -w, --workers N   worker threads, 1 to 64 (default: cores - 1, 1 to 8)\n"
 	"  -o, --output FILE the flow table (default: flows.csv; -: standard output)\n"
 	"      --echo FILE   also write the packets again, in input order, as pcap\n"
+	"                    (-: standard output)\n"
 	"      --top N       flows in the table that is printed (default: 10; 0: none)\n"
 	"      --ring N      slots of each ring, 1 to 65536 (default: 1024)\n"
 	"  -q, --quiet       no summary and no progress line\n"
@@ -65,6 +66,11 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
 	vfprintf(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+static int is_stdio(const char *path)
+{
+	return !strcmp(path, "-");
 }
 
 /* ---- options ---- */
@@ -155,6 +161,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 		return EXIT_NOTHING;
 	}
 	o->input = argv[optind];
+	if (is_stdio(o->csv) && o->echo && is_stdio(o->echo)) {
+		complain("only one output can be standard output");
+		return EXIT_NOTHING;
+	}
 	return -1;
 }
 
@@ -163,9 +173,8 @@ static int same_file(const char *x, const char *y)
 {
 	struct stat sx, sy;
 
-	return x && y && strcmp(x, "-") && strcmp(y, "-") && !stat(x, &sx) &&
-	       !stat(y, &sy) && S_ISREG(sx.st_mode) && sx.st_dev == sy.st_dev &&
-	       sx.st_ino == sy.st_ino;
+	return x && y && !is_stdio(x) && !is_stdio(y) && !stat(x, &sx) && !stat(y, &sy) &&
+	       S_ISREG(sx.st_mode) && sx.st_dev == sy.st_dev && sx.st_ino == sy.st_ino;
 }
 
 /* ---- the run ---- */
@@ -179,7 +188,7 @@ struct job {
 
 static FILE *open_csv(const char *path)
 {
-	return strcmp(path, "-") ? fopen(path, "w") : stdout;
+	return is_stdio(path) ? stdout : fopen(path, "w");
 }
 
 /* Opens everything before anything is read, so that a bad path shows at once. */
@@ -260,7 +269,8 @@ static int write_results(struct job *j, const struct pipeline_result *result)
 {
 	const struct options *o = &j->options;
 	const struct report_names names = { o->input, o->csv, o->echo };
-	FILE *summary = j->csv == stdout ? stderr : stdout;
+	int stdout_taken = is_stdio(o->csv) || (o->echo && is_stdio(o->echo));
+	FILE *summary = stdout_taken ? stderr : stdout;
 	const struct flow **flows;
 	size_t count;
 	int rc;

@@ -50,7 +50,7 @@
 
 #include "progress.h"
 
-#define PACKETS 4096 /* in flight */
+#define PACKETS 2048 /* in flight */
 #define BURST 32
 #define PROGRESS_EVERY 256 /* packets; a power of two */
 

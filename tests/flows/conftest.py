@@ -65,6 +65,7 @@ class Run:
 
     def __init__(self, done):
         self.code = done.returncode
+        self.raw_out = done.stdout
         self.out = done.stdout.decode(errors="replace")
         self.err = done.stderr.decode(errors="replace")
 

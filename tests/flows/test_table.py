@@ -113,6 +113,13 @@ def test_table_on_standard_output(flows, tmp_path, generated):
     assert "packets    5000" in run.err
 
 
+def test_echo_on_standard_output(flows, generated):
+    run = flows("--echo", "-", generated / "cases.pcap")
+    assert run.code == 0
+    assert run.raw_out == GENERATED["cases.pcap"]
+    assert "packets    5000" in run.err
+
+
 def test_quiet_prints_nothing(flows, generated):
     run = flows("-q", generated / "cases.pcap")
     assert (run.code, run.out, run.err) == (0, "", "")
