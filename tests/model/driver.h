@@ -20,6 +20,10 @@
 
 #include "explorer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct model_suite {
 	int scenarios;
 	const char *(*name)(int scenario);
@@ -29,5 +33,9 @@ struct model_suite {
 };
 
 int model_main(int argc, char **argv, const struct model_suite *suite);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -31,6 +31,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum ex_order { EX_RELAXED, EX_ACQUIRE, EX_RELEASE, EX_ACQ_REL, EX_SEQ_CST };
 enum ex_rmw_op { EX_ADD, EX_SUB, EX_OR, EX_AND, EX_SWAP };
 
@@ -99,5 +103,9 @@ void ex_statistic(const void *addr);
 void ex_name(const void *addr, const char *name);
 /* Adds a line to the trace, if one is being written. */
 __attribute__((format(printf, 1, 2))) void ex_note(const char *format, ...);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

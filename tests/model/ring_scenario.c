@@ -528,3 +528,24 @@ void ring_scenario_prepare(const struct ring_scenario *s, struct ex_test *test)
 		test->threads++;
 	}
 }
+
+void ring_scenario_locations(void (*atomic)(void *addr, size_t size),
+			     void (*plain)(void *addr, size_t len))
+{
+	struct fpi_ring_state *state = ring->state;
+
+	atomic(&state->prod.head.value, 8);
+	atomic(&state->cons.head.value, 8);
+	atomic(&state->closed.value, 4);
+	atomic(&state->spans.value, 4);
+	atomic(&state->voided.value, 8);
+	atomic(&state->voids_passed.value, 8);
+	for (uint32_t i = 0; i < scenario->capacity && ring->gens; i++)
+		atomic(&ring->gens[i].value, 1);
+	atomic(&flag, sizeof(flag));
+	plain(ring->data, (size_t)scenario->capacity * elem_words() * 4);
+	plain(&told, sizeof(told));
+	/* the private words beside each head */
+	plain(&state->prod.head + 1, sizeof(state->prod) - sizeof(state->prod.head));
+	plain(&state->cons.head + 1, sizeof(state->cons) - sizeof(state->cons.head));
+}

@@ -33,6 +33,10 @@
 
 #include "driver.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct ring_scenario {
 	const char *name;
 	const char *threads[EX_THREADS]; /* up to the first NULL */
@@ -72,7 +76,18 @@ struct ring_scenario {
 		return model_main(argc, argv, &suite);                          \
 	}
 
+/*
+ * For checkers that cannot find the shared locations of the prepared ring by
+ * themselves: calls back with each atomic and each stretch of plain memory.
+ */
+void ring_scenario_locations(void (*atomic)(void *addr, size_t size),
+			     void (*plain)(void *addr, size_t len));
+
 /* Makes the ring and fills in *test. */
 void ring_scenario_prepare(const struct ring_scenario *s, struct ex_test *test);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,7 +16,7 @@
 int model_fence_form;
 
 static struct {
-	const char *name;
+	char name[64];
 	int order;
 } sites[SITES];
 static int n_sites; /* ids are 1 to n_sites */
@@ -32,7 +32,11 @@ static int site_id(const char *name)
 		fprintf(stderr, "more than %d order sites\n", SITES);
 		exit(2);
 	}
-	sites[n_sites].name = name;
+	if (strlen(name) >= sizeof(sites[0].name)) {
+		fprintf(stderr, "site name too long: %s\n", name);
+		exit(2);
+	}
+	strcpy(sites[n_sites].name, name);
 	sites[n_sites].order = -1; /* not executed yet */
 	return ++n_sites;
 }

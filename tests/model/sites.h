@@ -6,6 +6,10 @@
 #ifndef MODEL_SITES_H
 #define MODEL_SITES_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 extern int model_fence_form; /* see model_atomic.h */
 
 /* The order to use at a site. *id is the site's own, 0 at first. */
@@ -21,5 +25,9 @@ void model_mutant_set(const char *site, int order);
 int model_weaker(int order, int weaker[3]);
 
 const char *model_order_name(int order);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
