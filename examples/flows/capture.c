@@ -167,11 +167,6 @@ const char *capture_link_name(const struct capture *c)
 	return name ? name : "unknown";
 }
 
-uint32_t capture_snapshot(const struct capture *c)
-{
-	return (uint32_t)pcap_snapshot(c->pcap);
-}
-
 int capture_next(struct capture *c, const struct pcap_pkthdr **header,
 		 const uint8_t **data, char error[CAPTURE_ERROR])
 {

@@ -22,9 +22,6 @@ void capture_close(struct capture *c);
 int capture_link_type(const struct capture *c);
 const char *capture_link_name(const struct capture *c);
 
-/* The longest packet that the file may hold. */
-uint32_t capture_snapshot(const struct capture *c);
-
 /*
  * 1: a packet, valid until the next call; 0: the end; -1: the file is cut or
  * damaged here, and error says how.

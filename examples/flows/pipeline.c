@@ -108,22 +108,24 @@ static void cpu_pause(void)
 
 /*
  * For a ring that is full or empty: spins briefly, then lets others run, then
- * sleeps for longer and longer, so that the pipeline also works where threads
- * share one core, and idle workers cost little.
+ * sleeps, each time about as long as it has waited so far, at most 2.56 ms. So the
+ * pipeline also works where threads share one core, and idle workers cost little.
  */
 static void back_off(unsigned int *tries)
 {
-	if (*tries < 32) {
+	const unsigned int yield_from = 32, sleep_from = 48, longest = sleep_from + 7;
+
+	if (*tries < yield_from) {
 		for (int i = 0; i < 16; i++)
 			cpu_pause();
-	} else if (*tries < 48) {
+	} else if (*tries < sleep_from) {
 		sched_yield();
 	} else {
-		struct timespec nap = { 0, 20000L << (*tries - 48) };
+		struct timespec nap = { 0, 20000L << (*tries - sleep_from) };
 
 		nanosleep(&nap, NULL);
 	}
-	if (*tries < 52)
+	if (*tries < longest)
 		++*tries;
 }
 
