@@ -45,7 +45,7 @@ static double now(void)
 static int usage(void)
 {
 	fputs("scenarios [NAME...] | mutants CAUGHT REDUNDANT SOURCE... |\n"
-	      "learn REDUNDANT SOURCE... | trace SCENARIO SITE ORDER FORM\n", stderr);
+	      "learn CAUGHT REDUNDANT SOURCE... | trace SCENARIO SITE ORDER FORM\n", stderr);
 	return 2;
 }
 
@@ -167,6 +167,20 @@ static void add_mutants(const char *site, const char *order_name)
 		}
 }
 
+/* Orders beside FPI_MO would escape: only relaxed needs no name. */
+static void check_named(const char *path, const char *text)
+{
+	static const char *const orders[] = {
+		"FPI_ACQUIRE", "FPI_RELEASE", "FPI_ACQ_REL", "FPI_SEQ_CST"
+	};
+
+	for (int i = 0; i < 4; i++)
+		if (strstr(text, orders[i])) {
+			fprintf(stderr, "%s: %s outside FPI_MO\n", path, orders[i]);
+			exit(2);
+		}
+}
+
 /* Every "FPI_MO(site, ORDER)" of a source file. */
 static void scan_source(const char *path)
 {
@@ -182,6 +196,7 @@ static void scan_source(const char *path)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = '\0';
 	fclose(f);
+	check_named(path, text);
 	while ((p = strstr(p, "FPI_MO(")) != NULL) {
 		char site[64], order[16];
 
@@ -333,12 +348,20 @@ static int learn_one(const struct mutant *m)
 static int learn(int argc, char **argv)
 {
 	int missed = 0;
+	FILE *f;
 
-	if (argc < 2)
+	if (argc < 3)
 		return usage();
-	for (int i = 1; i < argc; i++)
+	for (int i = 2; i < argc; i++)
 		scan_source(argv[i]);
-	read_verdicts(argv[0], 1);
+	read_verdicts(argv[1], 1);
+	f = fopen(argv[0], "w");
+	if (!f) {
+		perror(argv[0]);
+		return 2;
+	}
+	fputs("# Which scenario notices that an order is weakened: SITE ORDER FORM SCENARIO.\n"
+	      "# Written by `learn` (see README.md).\n", f);
 	for (struct mutant *m = mutants; m < mutants + n_mutants; m++) {
 		int i;
 
@@ -346,16 +369,15 @@ static int learn(int argc, char **argv)
 			continue;
 		i = learn_one(m);
 		if (i < 0) {
-			fprintf(stderr, "nothing notices %s %s %s\n", m->site,
-				model_order_name(m->order), form_names[m->form]);
+			printf("nothing notices %s %s %s\n", m->site,
+			       model_order_name(m->order), form_names[m->form]);
 			missed++;
 		} else {
-			printf("%s %s %s %s\n", m->site, model_order_name(m->order),
-			       form_names[m->form], suite->name(i));
-			fflush(stdout);
+			fprintf(f, "%s %s %s %s\n", m->site, model_order_name(m->order),
+				form_names[m->form], suite->name(i));
 		}
 	}
-	return missed != 0;
+	return fclose(f) || missed;
 }
 
 static int trace_command(int argc, char **argv)

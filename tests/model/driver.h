@@ -7,8 +7,8 @@
  *	program mutants CAUGHT REDUNDANT SOURCE...
  *		every FPI_MO order in the sources, weakened, must be noticed by
  *		the scenario that CAUGHT names, or be in REDUNDANT ("-": none)
- *	program learn REDUNDANT SOURCE...
- *		looks for scenarios that notice, and prints the CAUGHT file
+ *	program learn CAUGHT REDUNDANT SOURCE...
+ *		looks for scenarios that notice, and writes CAUGHT anew
  *	program trace SCENARIO SITE ORDER FORM
  *		explores one mutant under one scenario and prints the failure
  *
