@@ -30,6 +30,21 @@ static const struct rt_mode rt_modes[] = {
 	{ "MT/MT", LIBFP_MT, LIBFP_MT },
 };
 
+/*
+ * 1 where a test with one thread may do with a sample: TSan makes such tests
+ * 20 times slower and has nothing to find in them.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define RT_SAMPLE 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RT_SAMPLE 1
+#endif
+#endif
+#ifndef RT_SAMPLE
+#define RT_SAMPLE 0
+#endif
+
 #define RT_EACH_MODE(m) \
 	for (const struct rt_mode *m = rt_modes; m < rt_modes + FPT_LEN(rt_modes); m++)
 
