@@ -146,7 +146,7 @@ static uint32_t fill_up(struct rt_producer *p)
 
 static void a_producer_stopped_at_random_moments(void)
 {
-	uint64_t seed = fpt_seed(), holes = 0, rounds = fpt_scale(150, 20000);
+	uint64_t seed = fpt_seed(), holes = 0, rounds = fpt_scale(RT_SAMPLE ? 40 : 150, 20000);
 
 	for (int i = 2; i < 4; i++) {
 		struct rc_tally in = { 0, 0 };
@@ -219,7 +219,7 @@ static void child_consumes(void *arg)
 
 static void a_consumer_stopped_at_random_moments(void)
 {
-	uint64_t seed = fpt_seed(), rounds = fpt_scale(150, 20000);
+	uint64_t seed = fpt_seed(), rounds = fpt_scale(RT_SAMPLE ? 40 : 150, 20000);
 
 	for (int i = 1; i < 4; i += 2) {
 		struct rc_tally out = { 0, 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Threads in unusual roles: each both produces and consumes, one feeds itself,
- * many more threads than cores, payloads behind pointers.
+ * many more threads than cores, payloads behind pointers, rings that come and
+ * go while others look them up.
  */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
 #include "ring_traffic.h"
@@ -311,6 +312,72 @@ static void payloads_are_never_stale(void)
 		}
 }
 
+/* ---- names ---- */
+
+struct namer {
+	uint64_t rounds;
+	uint64_t found;
+	int *done;
+	pthread_t thread;
+};
+
+static void *make_and_destroy(void *arg)
+{
+	struct namer *n = arg;
+	fp_ring_opts o = rt_opts(6, 8, &rt_modes[3], 0);
+
+	o.name = "comes and goes";
+	for (uint64_t i = 0; i < n->rounds; i++) {
+		fp_ring *r = NULL;
+
+		CHECK_EQ(fp_ring_create(&o, &r), 0);
+		sched_yield();
+		while (fp_ring_destroy(r) == -EBUSY) /* somebody looked it up */
+			sched_yield();
+	}
+	__atomic_store_n(n->done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void *look_up(void *arg)
+{
+	struct namer *n = arg;
+
+	while (!__atomic_load_n(n->done, __ATOMIC_ACQUIRE)) {
+		fp_ring *r = NULL;
+		int rc = fp_ring_lookup("comes and goes", &r);
+		uint64_t e;
+
+		if (rc) {
+			CHECK_EQ(rc, -ENOENT);
+			sched_yield();
+			continue;
+		}
+		n->found++;
+		CHECK_EQ(fp_ring_capacity(r), 6);
+		CHECK(!strcmp(fp_ring_name(r), "comes and goes"));
+		if (fp_ring_enqueue_u64(r, 7) == 1)
+			CHECK(fp_ring_dequeue_u64(r, &e) == 0 || e == 7);
+		CHECK_EQ(fp_ring_unref(r), 0);
+	}
+	return NULL;
+}
+
+/* What a lookup returns is complete and stays so until the unref. */
+static void a_ring_found_by_name_is_whole(void)
+{
+	int done = 0;
+	struct namer maker = { .rounds = fpt_scale(2000, 200000), .done = &done };
+	struct namer lookers[2] = { { .done = &done }, { .done = &done } };
+
+	CHECK_EQ(pthread_create(&maker.thread, NULL, make_and_destroy, &maker), 0);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&lookers[i].thread, NULL, look_up, &lookers[i]), 0);
+	pthread_join(maker.thread, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(lookers[i].thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct fpt_case cases[] = {
@@ -320,6 +387,7 @@ int main(int argc, char **argv)
 		FPT_CASE(bulks_to_two_consumers_never_pass_the_producer),
 		FPT_CASE(a_thread_that_feeds_itself),
 		FPT_CASE(payloads_are_never_stale),
+		FPT_CASE(a_ring_found_by_name_is_whole),
 	};
 
 	return fpt_main(argc, argv, cases, FPT_LEN(cases));
