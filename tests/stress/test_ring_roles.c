@@ -359,6 +359,7 @@ static void *look_up(void *arg)
 		if (fp_ring_enqueue_u64(r, 7) == 1)
 			CHECK(fp_ring_dequeue_u64(r, &e) == 0 || e == 7);
 		CHECK_EQ(fp_ring_unref(r), 0);
+		sched_yield(); /* or the maker hardly finds a moment to destroy it */
 	}
 	return NULL;
 }
@@ -367,7 +368,7 @@ static void *look_up(void *arg)
 static void a_ring_found_by_name_is_whole(void)
 {
 	int done = 0;
-	struct namer maker = { .rounds = fpt_scale(2000, 200000), .done = &done };
+	struct namer maker = { .rounds = fpt_scale(1000, 200000), .done = &done };
 	struct namer lookers[2] = { { .done = &done }, { .done = &done } };
 
 	CHECK_EQ(pthread_create(&maker.thread, NULL, make_and_destroy, &maker), 0);
