@@ -368,7 +368,7 @@ static void *look_up(void *arg)
 static void a_ring_found_by_name_is_whole(void)
 {
 	int done = 0;
-	struct namer maker = { .rounds = fpt_scale(1000, 200000), .done = &done };
+	struct namer maker = { .rounds = fpt_scale(5000, 500000), .done = &done };
 	struct namer lookers[2] = { { .done = &done }, { .done = &done } };
 
 	CHECK_EQ(pthread_create(&maker.thread, NULL, make_and_destroy, &maker), 0);
