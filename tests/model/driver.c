@@ -45,7 +45,8 @@ static double now(void)
 static int usage(void)
 {
 	fputs("scenarios [NAME...] | mutants CAUGHT REDUNDANT SOURCE... |\n"
-	      "learn CAUGHT REDUNDANT SOURCE... | trace SCENARIO SITE ORDER FORM\n", stderr);
+	      "learn CAUGHT REDUNDANT SOURCE... | trace SCENARIO SITE ORDER FORM\n",
+	      stderr);
 	return 2;
 }
 
@@ -139,9 +140,8 @@ static struct mutant *find_mutant(const char *site, int order, int form)
 
 static void add_mutants(const char *site, const char *order_name)
 {
-	static const char *const source_names[] = {
-		"RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"
-	};
+	static const char *const source_names[] = { "RELAXED", "ACQUIRE", "RELEASE",
+						    "ACQ_REL", "SEQ_CST" };
 	int order = EX_RELAXED, weaker[3], n;
 
 	while (order <= EX_SEQ_CST && strcmp(order_name, source_names[order]))
@@ -170,9 +170,8 @@ static void add_mutants(const char *site, const char *order_name)
 /* Orders beside FPI_MO would escape: only relaxed needs no name. */
 static void check_named(const char *path, const char *text)
 {
-	static const char *const orders[] = {
-		"FPI_ACQUIRE", "FPI_RELEASE", "FPI_ACQ_REL", "FPI_SEQ_CST"
-	};
+	static const char *const orders[] = { "FPI_ACQUIRE", "FPI_RELEASE", "FPI_ACQ_REL",
+					      "FPI_SEQ_CST" };
 
 	for (int i = 0; i < 4; i++)
 		if (strstr(text, orders[i])) {
@@ -227,7 +226,8 @@ static int read_verdicts(const char *path, int redundant)
 
 		if (line[0] == '#' || line[0] == '\n')
 			continue;
-		if (sscanf(line, "%63s %15s %15s %255[^\n]", site, order, form, rest) != 4) {
+		if (sscanf(line, "%63s %15s %15s %255[^\n]", site, order, form, rest) !=
+		    4) {
 			printf("%s: cannot read: %s", path, line);
 			wrong++;
 			continue;
@@ -327,8 +327,8 @@ static int mutants_command(int argc, char **argv)
 			failed += check_caught(m);
 		}
 	}
-	printf("%d weakened orders: %d noticed, %d redundant, %d failed\n", n_mutants, caught,
-	       redundant, failed);
+	printf("%d weakened orders: %d noticed, %d redundant, %d failed\n", n_mutants,
+	       caught, redundant, failed);
 	return failed != 0;
 }
 
@@ -361,7 +361,8 @@ static int learn(int argc, char **argv)
 		return 2;
 	}
 	fputs("# Which scenario notices that an order is weakened: SITE ORDER FORM SCENARIO.\n"
-	      "# Written by `learn` (see README.md).\n", f);
+	      "# Written by `learn` (see README.md).\n",
+	      f);
 	for (struct mutant *m = mutants; m < mutants + n_mutants; m++) {
 		int i;
 

@@ -40,7 +40,7 @@ struct coroutine {
 };
 
 struct node {
-	uint64_t open[EX_THREADS]; /* choices not explored yet */
+	uint64_t open[EX_THREADS];  /* choices not explored yet */
 	uint64_t sleep[EX_THREADS]; /* at entry, then grows with what is done */
 	uint8_t thread;
 	uint8_t choice;
@@ -221,7 +221,8 @@ static int extend(const uint64_t *sleep)
 		ex_limit("steps in one execution");
 	for (int i = 0; i < test->threads; i++) {
 		uint64_t choices = coroutines[i].live ?
-				   ex_memory_choices(i, &coroutines[i].pending) : 0;
+					   ex_memory_choices(i, &coroutines[i].pending) :
+					   0;
 
 		any |= choices;
 		n->sleep[i] = sleep[i];

@@ -43,18 +43,18 @@ enum ex_rmw_op { EX_ADD, EX_SUB, EX_OR, EX_AND, EX_SWAP };
 
 struct ex_test {
 	const char *name;
-	int threads;		     /* 1 to EX_THREADS */
-	void (*setup)(void);	     /* before every execution */
-	void (*thread)(int thread);  /* 0 to threads - 1 */
-	void (*finish)(void);	     /* after every complete execution */
+	int threads;		    /* 1 to EX_THREADS */
+	void (*setup)(void);	    /* before every execution */
+	void (*thread)(int thread); /* 0 to threads - 1 */
+	void (*finish)(void);	    /* after every complete execution */
 };
 
 struct ex_result {
-	int failed;	    /* a check failed; see ex_trace() */
-	int cut;	    /* the limit was reached: not exhaustive */
-	uint64_t complete;  /* executions that ran to their end */
-	uint64_t pruned;    /* given up: the same as another */
-	uint64_t restarts;  /* a location turned out to be shared */
+	int failed;	   /* a check failed; see ex_trace() */
+	int cut;	   /* the limit was reached: not exhaustive */
+	uint64_t complete; /* executions that ran to their end */
+	uint64_t pruned;   /* given up: the same as another */
+	uint64_t restarts; /* a location turned out to be shared */
 };
 
 /* Explores until a failure, the end or the limit. Returns res->failed. */
@@ -72,8 +72,8 @@ void ex_store(void *addr, size_t size, uint64_t v, enum ex_order order, const ch
 /* Strong; a failure may read a stale value and is relaxed. */
 int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_order order,
 	   const char *what);
-uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v, enum ex_order order,
-		const char *what);
+uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v,
+		enum ex_order order, const char *what);
 void ex_fence(enum ex_order order);
 /*
  * Checks a plain access for races; the caller makes the access itself. Memory
@@ -88,10 +88,10 @@ void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
 	      const char *what);
 /* Ends the execution as failed. Does not return. */
 void ex_fail(const char *why, const char *file, int line);
-#define EX_CHECK(cond)                                        \
-	do {                                                  \
-		if (!(cond))                                  \
-			ex_fail(#cond, __FILE__, __LINE__);   \
+#define EX_CHECK(cond)                                      \
+	do {                                                \
+		if (!(cond))                                \
+			ex_fail(#cond, __FILE__, __LINE__); \
 	} while (0)
 /*
  * In setup: the location at addr is a statistic; what its accesses return

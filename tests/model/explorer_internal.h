@@ -30,7 +30,7 @@ struct ex_location {
 	uint8_t writers;
 	int shared;    /* a scheduling point */
 	int statistic; /* see ex_statistic() */
-	uint64_t run; /* the execution that the rest belongs to */
+	uint64_t run;  /* the execution that the rest belongs to */
 	int n;
 	struct {
 		uint64_t value;
@@ -49,15 +49,15 @@ struct ex_pending {
 };
 
 /* weak_memory.c */
-void ex_memory_reset(void);	 /* forget all locations */
-void ex_memory_begin(int n);	 /* a new execution of n threads */
-void ex_memory_end(void);	 /* write last values to memory */
+void ex_memory_reset(void);  /* forget all locations */
+void ex_memory_begin(int n); /* a new execution of n threads */
+void ex_memory_end(void);    /* write last values to memory */
 uint64_t ex_memory_choices(int thread, const struct ex_pending *p);
 
 /* explorer.c */
-extern int ex_me;     /* running thread, -1: setup or finish */
-extern uint64_t ex_run; /* number of this execution */
-extern int ex_tracing;  /* ex_note() keeps lines */
+extern int ex_me;			 /* running thread, -1: setup or finish */
+extern uint64_t ex_run;			 /* number of this execution */
+extern int ex_tracing;			 /* ex_note() keeps lines */
 int ex_step(const struct ex_pending *p); /* returns the choice */
 int ex_on_stack(const void *addr);	 /* of the running thread */
 void ex_restart(void);			 /* a location became shared */

@@ -140,7 +140,7 @@ static int same_outcomes(void)
 
 static void print_program(void)
 {
-	static const char *const kinds[] = { "load", "store", "cas", "add",
+	static const char *const kinds[] = { "load", "store", "cas",  "add",
 					     "swap", "fence", "read", "write" };
 
 	for (int t = 0; t < threads; t++)

@@ -369,7 +369,8 @@ int main(void)
 	expect("coherence of two loads", seen(2, corr, first_not_second), 0);
 
 	store_order = EX_RELAXED;
-	expect("causality, middle store relaxed", seen(3, wrc_release, causality_lost), 1);
+	expect("causality, middle store relaxed", seen(3, wrc_release, causality_lost),
+	       1);
 	store_order = EX_RELEASE;
 	expect("causality, first store relaxed", seen(3, wrc, causality_lost), 0);
 	expect("causality, all release", seen(3, wrc_release, causality_lost), 0);
@@ -390,7 +391,8 @@ int main(void)
 	expect("race: write after the release fence", explored(2, fence_too_early), 1);
 	fence_order = EX_SEQ_CST;
 	expect("race: write after the seq_cst fence", explored(2, fence_too_early), 1);
-	expect("race: two seq_cst fences, relaxed accesses", explored(2, fences_alone), 1);
+	expect("race: two seq_cst fences, relaxed accesses", explored(2, fences_alone),
+	       1);
 	expect("race: await of a relaxed store", explored(2, await_flag), 1);
 	store_order = EX_RELEASE;
 	expect("race: await of a release store", explored(2, await_flag), 0);

@@ -37,33 +37,36 @@
 	((MODEL_TYPE(p))ex_load(&(p)->value, sizeof((p)->value), order, #p))
 #define FPI_STORE(p, v, order) \
 	ex_store(&(p)->value, sizeof((p)->value), (uint64_t)(v), order, #p)
-#define MODEL_RMW(p, op, v, order)                                             \
-	__extension__({                                                        \
-		(MODEL_TYPE(p))ex_rmw(&(p)->value, sizeof((p)->value), op,     \
-				      (uint64_t)(v), order, #p);               \
+#define MODEL_RMW(p, op, v, order)                                          \
+	__extension__({                                                     \
+		(MODEL_TYPE(p)) ex_rmw(&(p)->value, sizeof((p)->value), op, \
+				       (uint64_t)(v), order, #p);           \
 	})
 #define FPI_EXCHANGE(p, v, order) MODEL_RMW(p, EX_SWAP, v, order)
 #define FPI_FETCH_ADD(p, v, order) MODEL_RMW(p, EX_ADD, v, order)
 #define FPI_FETCH_SUB(p, v, order) MODEL_RMW(p, EX_SUB, v, order)
 #define FPI_FETCH_OR(p, v, order) MODEL_RMW(p, EX_OR, v, order)
 #define FPI_FETCH_AND(p, v, order) MODEL_RMW(p, EX_AND, v, order)
-#define FPI_CAS(p, expected, desired, order)                                      \
-	__extension__({                                                           \
-		uint64_t expected_ = (uint64_t)*(expected);                       \
-		int done_ = ex_cas(&(p)->value, sizeof((p)->value), &expected_,   \
-				   (uint64_t)(desired), order, #p);               \
-		*(expected) = (__typeof__(*(expected)))expected_;                 \
-		done_;                                                            \
+#define FPI_CAS(p, expected, desired, order)                                    \
+	__extension__({                                                         \
+		uint64_t expected_ = (uint64_t) * (expected);                   \
+		int done_ = ex_cas(&(p)->value, sizeof((p)->value), &expected_, \
+				   (uint64_t)(desired), order, #p);             \
+		*(expected) = (__typeof__(*(expected)))expected_;               \
+		done_;                                                          \
 	})
 #define FPI_FENCE(order) ex_fence(order)
 #define FPI_COMPILER_FENCE() ((void)0)
 
-#define FPI_PLAIN_LOAD(p) \
-	__extension__({ ex_plain(p, sizeof(*(p)), 0, #p); *(p); })
-#define FPI_PLAIN_STORE(p, v)                         \
-	do {                                          \
-		ex_plain(p, sizeof(*(p)), 1, #p);     \
-		*(p) = (v);                           \
+#define FPI_PLAIN_LOAD(p)                         \
+	__extension__({                           \
+		ex_plain(p, sizeof(*(p)), 0, #p); \
+		*(p);                             \
+	})
+#define FPI_PLAIN_STORE(p, v)                     \
+	do {                                      \
+		ex_plain(p, sizeof(*(p)), 1, #p); \
+		*(p) = (v);                       \
 	} while (0)
 
 /* Element copies: what is on the thread's own stack is nobody else's business. */

@@ -9,6 +9,7 @@
 #define ST_MT .producer = LIBFP_ST, .consumer = LIBFP_MT
 #define MT_ST .producer = LIBFP_MT, .consumer = LIBFP_ST
 
+/* clang-format off */
 static const struct ring_scenario table[] = {
 	/* two of each side, each path: one by value, burst of one, bursts */
 	{ "one-empty", { "e", "e", "d", "d" }, MT_MT, .capacity = 2 },
@@ -88,6 +89,11 @@ static const struct ring_scenario table[] = {
 	{ "must-take", { "d", "d", "ee" }, MT_MT, .capacity = 4, .fill = 2, .must = 1 },
 	{ "must-put-burst", { "E", "E", "D" }, MT_MT, .capacity = 8, .fill = 4, .must = 1 },
 	{ "must-take-burst", { "D", "D", "E" }, MT_MT, .capacity = 8, .fill = 4, .must = 1 },
+	/* overtaken on each way in: by value, common path, long way */
+	{ "must-put-chased", { "e", "eii" }, MT_MT, .capacity = 4, .must = 1 },
+	{ "must-take-chased", { "d", "djj" }, MT_MT, .capacity = 4, .fill = 4, .must = 1 },
+	{ "must-bulk-chased", { "B", "ee" }, MT_MT, .capacity = 4, .must = 1 },
+	{ "must-bulk-taken", { "G", "dd" }, MT_MT, .capacity = 4, .fill = 4, .must = 1 },
 	{ "must-hand-over", { "es", "wd" }, MT_MT, .capacity = 2, .must = 1 },
 	{ "must-hand-back", { "ds", "we" }, MT_MT, .capacity = 2, .fill = 2, .must = 1 },
 	/* a third party counts */
@@ -101,11 +107,12 @@ static const struct ring_scenario table[] = {
 	{ "big-alternating", { "ed", "ed", "de" }, MT_MT, .capacity = 2, .fill = 1, .big = 1 },
 	{ "big-3p2c", { "e", "e", "e", "d", "d" }, MT_MT, .capacity = 2, .fill = 2, .big = 1 },
 	{ "big-burst", { "E", "T", "D", "U" }, MT_MT, .capacity = 4, .fill = 2, .big = 1 },
-	{ "big-void", { "Q", "A", "D", "j" }, MT_MT, .capacity = 4, .big = 1 },
+	{ "big-void", { "Qa", "D", "j" }, MT_MT, .capacity = 4, .big = 1 },
 	{ "big-close", { "E", "ic", "D", "j" }, MT_MT, .capacity = 3, .fill = 1, .big = 1 },
 	/* attach sees a complete ring or none */
 	{ "attach", { "I", "H", "H" }, MT_MT, .capacity = 2, .unborn = 1 },
 	{ "count-free", { "ed", "n" }, MT_MT, .capacity = 2, .passed = 1, .count_max = 1 },
 };
+/* clang-format on */
 
 RING_SUITE_MAIN(table)

@@ -5,9 +5,9 @@
  */
 #include "ring_scenario.h"
 
-#define CHECKED(p, c) \
-	.producer = LIBFP_##p, .consumer = LIBFP_##c, .flags = LIBFP_CHECKED
+#define CHECKED(p, c) .producer = LIBFP_##p, .consumer = LIBFP_##c, .flags = LIBFP_CHECKED
 
+/* clang-format off */
 static const struct ring_scenario table[] = {
 	/* two threads on one ST side */
 	{ "two-producers", { "i", "i" }, CHECKED(ST, ST), .capacity = 2 },
@@ -26,5 +26,6 @@ static const struct ring_scenario table[] = {
 	{ "reset", { "S", "i" }, CHECKED(MT, MT), .capacity = 2 },
 	{ "reset-two", { "S", "ii" }, CHECKED(ST, ST), .capacity = 2 },
 };
+/* clang-format on */
 
 RING_SUITE_MAIN(table)

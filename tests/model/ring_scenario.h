@@ -41,39 +41,39 @@ struct ring_scenario {
 	const char *name;
 	const char *threads[EX_THREADS]; /* up to the first NULL */
 	uint32_t capacity;
-	uint32_t fill;		/* elements inside at the start */
-	uint32_t passed;	/* elements that went through before */
-	uint32_t elem_size;	/* 0: 8 */
+	uint32_t fill;	    /* elements inside at the start */
+	uint32_t passed;    /* elements that went through before */
+	uint32_t elem_size; /* 0: 8 */
 	uint32_t producer;
 	uint32_t consumer;
-	uint32_t flags;		/* LIBFP_CHECKED */
+	uint32_t flags; /* LIBFP_CHECKED */
 	int unborn;
-	int big;		/* minutes: for LIBFP_TEST_SCALE=proof only */
-	int must;		/* every operation gets all it asks for */
+	int big;		  /* minutes: for LIBFP_TEST_SCALE=proof only */
+	int must;		  /* every operation gets all it asks for */
 	int count_min, count_max; /* what n may return; 0, 0: 0 to capacity */
 };
 
 /* The rest of a model program whose scenarios are in `table`. */
-#define RING_SUITE_MAIN(table)                                                  \
-	static const char *suite_name(int i)                                    \
-	{                                                                       \
-		return table[i].name;                                           \
-	}                                                                       \
-	static int suite_big(int i)                                             \
-	{                                                                       \
-		return table[i].big;                                            \
-	}                                                                       \
-	static void suite_prepare(int i, struct ex_test *test)                  \
-	{                                                                       \
-		ring_scenario_prepare(&table[i], test);                         \
-	}                                                                       \
-	int main(int argc, char **argv)                                         \
-	{                                                                       \
-		static const struct model_suite suite = {                       \
-			sizeof(table) / sizeof(table[0]), suite_name, suite_big, \
-			suite_prepare                                           \
-		};                                                              \
-		return model_main(argc, argv, &suite);                          \
+#define RING_SUITE_MAIN(table)                                                      \
+	static const char *suite_name(int i)                                        \
+	{                                                                           \
+		return table[i].name;                                               \
+	}                                                                           \
+	static int suite_big(int i)                                                 \
+	{                                                                           \
+		return table[i].big;                                                \
+	}                                                                           \
+	static void suite_prepare(int i, struct ex_test *test)                      \
+	{                                                                           \
+		ring_scenario_prepare(&table[i], test);                             \
+	}                                                                           \
+	int main(int argc, char **argv)                                             \
+	{                                                                           \
+		static const struct model_suite suite = { sizeof(table) /           \
+								  sizeof(table[0]), \
+							  suite_name, suite_big,    \
+							  suite_prepare };          \
+		return model_main(argc, argv, &suite);                              \
 	}
 
 /*

@@ -6,6 +6,7 @@
 
 #define ST_ST .producer = LIBFP_ST, .consumer = LIBFP_ST
 
+/* clang-format off */
 static const struct ring_scenario table[] = {
 	/* each path alone against the other side: empty, half, full */
 	{ "one-empty", { "eee", "ddd" }, ST_ST, .capacity = 2 },
@@ -45,5 +46,6 @@ static const struct ring_scenario table[] = {
 	  .count_max = 5 },
 	{ "count-over", { "e", "dd", "n" }, ST_ST, .capacity = 4, .fill = 1, .count_max = 2 },
 };
+/* clang-format on */
 
 RING_SUITE_MAIN(table)

@@ -77,9 +77,8 @@ int model_weaker(int order, int weaker[3])
 
 const char *model_order_name(int order)
 {
-	static const char *const names[] = {
-		"relaxed", "acquire", "release", "acq_rel", "seq_cst"
-	};
+	static const char *const names[] = { "relaxed", "acquire", "release", "acq_rel",
+					     "seq_cst" };
 
 	return names[order];
 }

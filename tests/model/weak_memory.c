@@ -45,7 +45,7 @@ static int n_locations;
 static struct granule granules[GRANULES];
 static int n_granules;
 static struct thread_views views[EX_THREADS];
-static uint8_t sc_fenced[EX_LOCATIONS];  /* seen by the last seq_cst fence */
+static uint8_t sc_fenced[EX_LOCATIONS];	 /* seen by the last seq_cst fence */
 static uint8_t sc_written[EX_LOCATIONS]; /* last seq_cst store */
 static struct {
 	const void *addr;
@@ -349,13 +349,13 @@ int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_orde
 		m = p.loc->n - 1;
 		read_message(p.loc, m, order);
 		write_message(p.loc, v, order, &p.loc->message[m].view);
-		ex_note("cas   %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)*expected,
-			(unsigned long long)v);
+		ex_note("cas   %s %#llx -> %#llx", name_of(p.loc),
+			(unsigned long long)*expected, (unsigned long long)v);
 		return 1;
 	}
 	v = read_message(p.loc, m, EX_RELAXED);
-	ex_note("cas   %s expected %#llx, saw %#llx", name_of(p.loc), (unsigned long long)*expected,
-		(unsigned long long)v);
+	ex_note("cas   %s expected %#llx, saw %#llx", name_of(p.loc),
+		(unsigned long long)*expected, (unsigned long long)v);
 	*expected = v;
 	return 0;
 }
@@ -377,8 +377,8 @@ static uint64_t updated(enum ex_rmw_op op, uint64_t old, uint64_t v)
 	return 0;
 }
 
-uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v, enum ex_order order,
-		const char *what)
+uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v,
+		enum ex_order order, const char *what)
 {
 	struct ex_pending p = { EX_UPDATE, NULL, 0, order == EX_SEQ_CST };
 	uint64_t old;
@@ -431,7 +431,8 @@ void ex_fence(enum ex_order order)
 	}
 	ex_note("fence %s", order == EX_SEQ_CST ? "seq_cst" :
 			    order == EX_ACQUIRE ? "acquire" :
-			    order == EX_RELEASE ? "release" : "acq_rel");
+			    order == EX_RELEASE ? "release" :
+						  "acq_rel");
 }
 
 /* ---- plain accesses ---- */
