@@ -66,12 +66,16 @@ static const struct ring_scenario table[] = {
 	{ "void-span", { "Qi", "Y", "Y" }, MT_MT, .capacity = 3 },
 	{ "void-wrap", { "aia", "jj" }, MT_MT, .capacity = 1 },
 	{ "void-wrap2", { "AiA", "jj" }, MT_MT, .capacity = 2 },
+	{ "void-both", { "Qa", "D", "j" }, MT_MT, .capacity = 4 },
 	{ "void-reuse", { "a", "j", "i" }, MT_MT, .capacity = 1 },
 	{ "void-walk-reuse", { "Qii", "D" }, MT_MT, .capacity = 3 },
 	{ "void-sc-reuse", { "a", "j", "i" }, MT_ST, .capacity = 1 },
 	{ "void-sc", { "Q", "i", "DkU" }, MT_ST, .capacity = 3 },
 	{ "span-sc", { "R", "i", "kYyz" }, MT_ST, .capacity = 3 },
 	{ "span-sp", { "RQA", "Y", "d" }, ST_MT, .capacity = 3, .fill = 1 },
+	/* a span committed twice, one after the other: refused, whatever the slot is now */
+	{ "twice", { "mm", "j" }, MT_MT, .capacity = 2, .span = 1 },
+	{ "twice-reused", { "mm", "ji" }, MT_MT, .capacity = 1, .span = 1 },
 	/* close */
 	{ "close-1p", { "epc", "d", "d" }, MT_MT, .capacity = 2 },
 	{ "close-2p", { "e", "pc", "dd" }, MT_MT, .capacity = 2 },
@@ -107,7 +111,6 @@ static const struct ring_scenario table[] = {
 	{ "big-alternating", { "ed", "ed", "de" }, MT_MT, .capacity = 2, .fill = 1, .big = 1 },
 	{ "big-3p2c", { "e", "e", "e", "d", "d" }, MT_MT, .capacity = 2, .fill = 2, .big = 1 },
 	{ "big-burst", { "E", "T", "D", "U" }, MT_MT, .capacity = 4, .fill = 2, .big = 1 },
-	{ "big-void", { "Qa", "D", "j" }, MT_MT, .capacity = 4, .big = 1 },
 	{ "big-close", { "E", "ic", "D", "j" }, MT_MT, .capacity = 3, .fill = 1, .big = 1 },
 	/* attach sees a complete ring or none */
 	{ "attach", { "I", "H", "H" }, MT_MT, .capacity = 2, .unborn = 1 },

@@ -19,6 +19,11 @@ static const struct ring_scenario table[] = {
 	{ "hand-over", { "is", "wi" }, CHECKED(ST, ST), .capacity = 2, .must = 1 },
 	{ "hand-over-take", { "js", "wj" }, CHECKED(ST, ST), .capacity = 2, .fill = 2,
 	  .must = 1 },
+	/* one span committed by two threads at once */
+	{ "twice", { "m", "m" }, CHECKED(MT, MT), .capacity = 2, .span = 1 },
+	{ "twice-taken", { "m", "m", "j" }, CHECKED(MT, ST), .capacity = 2, .span = 1 },
+	{ "twice-reused", { "m", "m", "ji" }, CHECKED(MT, MT), .capacity = 1, .span = 1,
+	  .big = 1 },
 	/* a call beside destroy, beside reset */
 	{ "destroy", { "X", "i" }, CHECKED(MT, MT), .capacity = 2 },
 	{ "destroy-two", { "X", "i", "j" }, CHECKED(MT, MT), .capacity = 2, .fill = 1 },

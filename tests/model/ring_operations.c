@@ -183,6 +183,19 @@ static void commit_put(int t, uint32_t keep)
 		a->voided += n - keep;
 }
 
+/* The span of the start: of all who try, one succeeds. */
+static void commit_shared(void)
+{
+	fp_ring_span copy = w->span;
+	int32_t r = fp_ring_commit_enqueue(w->ring, &copy, w->scenario->span);
+
+	if (r == -EINVAL)
+		return;
+	EX_CHECK(r == (int32_t)w->scenario->span);
+	EX_CHECK(w->committed++ == 0);
+	w->actors[PREFILL].sent += w->scenario->span;
+}
+
 static void reserve_take(int t, uint32_t n)
 {
 	int32_t r = fp_ring_reserve_dequeue(w->ring, n, 0, &w->actors[t].out);
@@ -310,6 +323,7 @@ void ring_operation(int t, char op)
 	case 'a': reserve_put(t, 1); commit_put(t, 0); break;
 	case 'o': reserve_put(t, 1); break;
 	case 'x': commit_put(t, 1); break;
+	case 'm': commit_shared(); break;
 	case 'Y': reserve_take(t, 2); commit_take(t, 2); break;
 	case 'y': reserve_take(t, 2); commit_take(t, 1); break;
 	case 'z': reserve_take(t, 2); commit_take(t, 0); break;

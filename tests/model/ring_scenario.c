@@ -117,6 +117,7 @@ static void finish(void)
 		return;
 	if (w->any_shut)
 		fpi_ring_reopen(w->ring);
+	EX_CHECK(w->committed == (w->scenario->span != 0));
 	drain();
 	check_elements();
 	check_counters();
@@ -134,6 +135,7 @@ static void setup(void)
 	*w->ring = handle_snapshot;
 	memset(w->actors, 0, sizeof(w->actors));
 	w->actors[PREFILL].sent = w->scenario->fill;
+	w->committed = 0;
 	w->flag = 0;
 	ex_statistic(&state->voided.value);
 	ex_statistic(&state->voids_passed.value);
@@ -181,6 +183,14 @@ void ring_scenario_prepare(const struct ring_scenario *s, struct ex_test *test)
 	for (uint32_t i = 0; i < s->fill; i++) {
 		ring_fill(words, (PREFILL + 1) * 100 + i, 1);
 		must_be(fp_ring_enqueue(w->ring, words) == 1, "fill");
+	}
+	if (s->span) {
+		must_be(fp_ring_reserve_enqueue(w->ring, s->span, 0, &w->span) ==
+				(int32_t)s->span,
+			"span");
+		ring_fill(w->span.ptr1, (PREFILL + 1) * 100 + s->fill, w->span.n1);
+		ring_fill(w->span.ptr2, (PREFILL + 1) * 100 + s->fill + w->span.n1,
+			  w->span.n2);
 	}
 	memcpy(snapshot, w->memory, w->memory_used);
 	if (s->unborn)

@@ -18,6 +18,7 @@
  *
  *   n      count                        p      plain write that whoever gets
  *   s w    raise, await a flag                 -EPIPE from a dequeue reads
+ *   m      commit (a copy of) the span that was reserved before the start
  *   X S    shut as destroy does, as reset does (CHECKED)
  *   I H    init, attach (with .unborn: there is no ring at the start)
  *
@@ -47,6 +48,7 @@ struct ring_scenario {
 	uint32_t producer;
 	uint32_t consumer;
 	uint32_t flags; /* LIBFP_CHECKED */
+	uint32_t span;	/* elements of a span reserved at the start */
 	int unborn;
 	int big;		  /* minutes: for LIBFP_TEST_SCALE=proof only */
 	int must;		  /* every operation gets all it asks for */

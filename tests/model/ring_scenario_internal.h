@@ -30,6 +30,8 @@ struct ring_world {
 	unsigned char *memory; /* of the ring's state */
 	size_t memory_used;
 	struct ring_actor actors[EX_THREADS + 1];
+	fp_ring_span span; /* reserved at the start */
+	int committed;	   /* how often */
 	uint32_t flag, told;
 	int any_close, any_told, any_shut; /* some thread has such a letter */
 };
