@@ -101,7 +101,7 @@ static void codes_are_negative_and_errno_is_left_alone(void)
 	errno = 77;
 	CHECK_EQ(fp_ring_create(&o, &r), -EINVAL);
 	CHECK_EQ(fp_ring_memsize(&o), -EINVAL);
-	CHECK_EQ(fp_ring_attach(&e, 8, &r), -EINVAL);
+	CHECK_EQ(fp_ring_attach(NULL, 8, &r), -EINVAL);
 	CHECK_EQ(fp_ring_lookup("none", &r), -ENOENT);
 	o.capacity = LIBFP_RING_CAPACITY_MAX;
 	o.elem_size = LIBFP_RING_ELEM_MAX;
