@@ -15,7 +15,7 @@
 #include "ring/ring_internal.h"
 
 /* The hook of base/step.h; NULL unless a test holds threads. */
-__attribute__((weak)) void (*fpi_test_step)(const char *step);
+void (*fpi_test_step)(const char *step);
 
 struct rt_mode {
 	const char *name;

@@ -230,6 +230,32 @@ static void the_state_is_position_independent(void)
 	}
 }
 
+/* The state lives on in the caller's memory, and so does the span. */
+static void a_span_outlives_the_handle_it_was_reserved_with(void)
+{
+	RT_EACH_MODE(m) {
+		fp_ring_opts o = rt_opts(9, 8, m, 0);
+		int64_t size = fp_ring_memsize(&o);
+		unsigned char *mem = junk(size);
+		fp_ring *a = NULL, *b = NULL;
+		fp_ring_span s;
+		uint64_t v = 0;
+
+		fpt_where("%s", m->name);
+		CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &a), 0);
+		CHECK_EQ(fp_ring_attach(mem, (uint64_t)size, &b), 0);
+		CHECK_EQ(fp_ring_reserve_enqueue(a, 1, 0, &s), 1);
+		rt_span_fill(&s, 8, 5, 1);
+		CHECK_EQ(fp_ring_reset(b), -EBUSY);
+		CHECK_EQ(fp_ring_destroy(a), 0);
+		CHECK_EQ(fp_ring_commit_enqueue(b, &s, 1), 1);
+		CHECK_EQ(fp_ring_dequeue_u64(b, &v), 1);
+		CHECK_EQ(v, rt_u64(5));
+		CHECK_EQ(fp_ring_destroy(b), 0);
+		free(mem);
+	}
+}
+
 static void two_mappings_of_one_file_share_the_ring(void)
 {
 	fp_ring_opts o = rt_opts(1000, 16, mt_mt, 0);
@@ -430,6 +456,7 @@ int main(int argc, char **argv)
 		FPT_CASE(a_named_ring_in_own_memory_is_found),
 		FPT_CASE(handles_on_one_ring_see_each_other),
 		FPT_CASE(the_state_is_position_independent),
+		FPT_CASE(a_span_outlives_the_handle_it_was_reserved_with),
 		FPT_CASE(two_mappings_of_one_file_share_the_ring),
 		FPT_CASE(attach_refuses_what_is_not_a_ring),
 		FPT_CASE(attach_refuses_a_ring_that_does_not_fit),

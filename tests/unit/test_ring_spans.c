@@ -277,6 +277,32 @@ static void void_slots_do_not_hide_what_is_behind_them(void)
 			}
 }
 
+/* n are there, but a span is contiguous: neither "empty" nor the end. */
+static void void_slots_divide_a_span_bulk(void)
+{
+	for (int i = 2; i < 4; i++)
+		for (int closed = 0; closed < 2; closed++) {
+			fp_ring *r = rt_ring(8, 8, &rt_modes[i], 0);
+			fp_ring_span s;
+
+			fpt_where("%s closed %d", rt_modes[i].name, closed);
+			put_span(r, 3, 2, 0);
+			put_span(r, 2, 2, 2);
+			if (closed)
+				CHECK_EQ(fp_ring_close(r), 0);
+			memset(&s, 0x77, sizeof(s));
+			CHECK_EQ(fp_ring_reserve_dequeue(r, 3, LIBFP_RING_BULK, &s), -EAGAIN);
+			CHECK_EQ(s.n1, 0x77777777);
+			CHECK_EQ(fp_ring_reserve_dequeue(r, 5, LIBFP_RING_BULK, &s),
+				 closed ? -EPIPE : 0);
+			CHECK_EQ(fp_ring_reserve_dequeue(r, 3, 0, &s), 2);
+			CHECK_EQ(rt_span_right(&s, 8, 0, 2), 2);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &s, 2), 2);
+			get_all(r, 2, 2);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
+}
+
 static void void_slots_survive_the_wrap_of_generations(void)
 {
 	for (int i = 2; i < 4; i++)
@@ -553,6 +579,7 @@ int main(int argc, char **argv)
 		FPT_CASE(an_st_consumer_takes_any_k),
 		FPT_CASE(an_mt_producer_leaves_void_slots_that_consumers_skip),
 		FPT_CASE(void_slots_do_not_hide_what_is_behind_them),
+		FPT_CASE(void_slots_divide_a_span_bulk),
 		FPT_CASE(void_slots_survive_the_wrap_of_generations),
 		FPT_CASE(an_mt_consumer_takes_all_or_keeps_the_span),
 		FPT_CASE(a_span_is_committed_once),
