@@ -421,9 +421,9 @@ void bench_run(struct bench *b, const char *what, double seconds)
 				"{\"kind\":\"handoff\",\"process\":%u,\"class\":\"%s\","
 				"\"slices\":%u,\"mean_ns\":%.1f}\n",
 				b->options.process, class_names[cls], b->handoff_n[cls],
-				b->handoff_n[cls]
-					? b->handoff_sum[cls] / b->handoff_n[cls]
-					: 0.0);
+				b->handoff_n[cls] ?
+					b->handoff_sum[cls] / b->handoff_n[cls] :
+					0.0);
 	memset(b->handoff_sum, 0, sizeof(b->handoff_sum));
 	memset(b->handoff_n, 0, sizeof(b->handoff_n));
 	b->n_entries = 0;

@@ -46,14 +46,16 @@ static void *open_mp(const struct ring_shape *shape)
 
 static void *open_rts(const struct ring_shape *shape)
 {
-	return shape->elem == 8 ? open_ring(shape, RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ)
-				: NULL;
+	return shape->elem == 8 ?
+		       open_ring(shape, RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ) :
+		       NULL;
 }
 
 static void *open_hts(const struct ring_shape *shape)
 {
-	return shape->elem == 8 ? open_ring(shape, RING_F_MP_HTS_ENQ | RING_F_MC_HTS_DEQ)
-				: NULL;
+	return shape->elem == 8 ?
+		       open_ring(shape, RING_F_MP_HTS_ENQ | RING_F_MC_HTS_DEQ) :
+		       NULL;
 }
 
 static void close_ring(void *ring)

@@ -21,8 +21,8 @@
  *                          know (both: newer than this library)
  *             -EINVAL      size below the first published size, named padding
  *                          not zero, or a contradiction
- * Names       Optional, copied, at most LIBFP_NAME_MAX bytes without the final
- *             NUL (-ENAMETOOLONG), unique per part (-EEXIST).
+ * Names       Optional, copied, 1 to LIBFP_NAME_MAX bytes without the final
+ *             NUL (-EINVAL, -ENAMETOOLONG), unique per part (-EEXIST).
  * Threads     Any thread may use any object within the rules that the
  *             function's comment states; per-thread state appears at first
  *             use and is given back at thread exit. Nothing is initialised
@@ -50,12 +50,12 @@ extern "C" {
 
 /* One number that grows with the version: major << 16 | minor << 8 | patch. */
 #define LIBFP_VERSION_ENCODE(major, minor, patch) \
-	(((uint32_t)(major) << 16) | ((uint32_t)(minor) << 8) | (uint32_t)(patch))
+	(((major) << 16) | ((minor) << 8) | (patch))
 #define LIBFP_VERSION_NUMBER \
 	LIBFP_VERSION_ENCODE(LIBFP_VERSION_MAJOR, LIBFP_VERSION_MINOR, \
 			     LIBFP_VERSION_PATCH)
 
-/* True if these headers are of version major.minor.patch or newer. */
+/* True if these headers are of version major.minor.patch or newer; for #if too. */
 #define LIBFP_VERSION_AT_LEAST(major, minor, patch) \
 	(LIBFP_VERSION_NUMBER >= LIBFP_VERSION_ENCODE(major, minor, patch))
 

@@ -24,10 +24,13 @@
  * Close       fp_ring_close() ends the producing side. An enqueue either
  *             returns n and its elements are delivered before any consumer
  *             gets -EPIPE, or it returns -EPIPE. A consumer gets -EPIPE only
- *             when everything has been taken.
+ *             when everything has been taken (a bulk: when fewer than n are
+ *             left; a burst gets these).
+ * Fork        A child may use a ring that no other thread was inside at the
+ *             fork, and may destroy any ring.
  *
  * Calls with `burst` move as many elements as fit, 0 to n; with `bulk` all n,
- * or none and return 0. Single calls return like a burst of one. n = 0 does
+ * or none and return 0. Single calls return like a burst of one. n = 0 moves
  * nothing and returns 0.
  *
  * The errors below that every fast-path call shares:
@@ -78,7 +81,7 @@ typedef struct fp_ring_opts {
  * A run of slots that is the caller's until it is committed, in at most two
  * pieces: n1 elements at ptr1, then n2 elements at ptr2 (NULL if n2 is 0).
  * Elements are contiguous, elem_size bytes each. Any thread may commit it,
- * once.
+ * once. This struct never grows.
  */
 typedef struct fp_ring_span {
 	void *ptr1;
@@ -253,7 +256,8 @@ LIBFP_API int fp_ring_reset(fp_ring *ring);
 LIBFP_API int fp_ring_close(fp_ring *ring);
 
 /*
- * Enqueues one element of elem_size bytes.
+ * Enqueues one element of elem_size bytes, copied from *elem. To pass a
+ * pointer, pass its address: fp_ring_enqueue(ring, &object).
  *
  * elem:     the element; any alignment.
  * Returns:  1; 0: full; -EINVAL, -EPIPE, -EBUSY: see the top.
@@ -351,7 +355,8 @@ LIBFP_API int32_t fp_ring_dequeue_burst(fp_ring *ring, void *elems, uint32_t n,
 					uint32_t *left_after);
 
 /*
- * Copies up to n elements from the head without taking them.
+ * Copies up to n elements from the head without taking them. Ends at a void
+ * slot, as a span does.
  *
  * elems:    receives them; room for n * elem_size bytes; any alignment.
  * Returns:  how many, 0 to n; -EOPNOTSUPP: the consumer side is MT (another
@@ -366,12 +371,14 @@ LIBFP_API int32_t fp_ring_peek(fp_ring *ring, void *elems, uint32_t n);
 /*
  * Reserves up to n free slots, to be written in place and then committed.
  * On an ST producer side one span may be open at a time and nothing may be
- * enqueued meanwhile; on an MT side any number may be open.
+ * enqueued meanwhile (a span that was overrun so is given up by its commit, which
+ * returns -EINVAL); on an MT side any number may be open.
  *
  * flags:    0, or LIBFP_RING_BULK for all n or none.
  * span:     receives the slots; all zero if the call returns 0.
- * Returns:  how many, 0 to n; -EINVAL: ring or span is NULL, n > INT32_MAX, an
- *           ST side has a span open, or bulk of more than the capacity;
+ * Returns:  how many, 0 to n (0: there is nothing to commit); -EINVAL: ring or
+ *           span is NULL, n > INT32_MAX, an ST side has a span open, or bulk of
+ *           more than the capacity;
  *           -EOPNOTSUPP: unknown flag; -EPIPE, -EBUSY: see the top.
  * Threads:  as fp_ring_enqueue().
  * Progress: as fp_ring_enqueue().
@@ -390,7 +397,8 @@ LIBFP_API int32_t fp_ring_reserve_enqueue(fp_ring *ring, uint32_t n,
  * Returns:  k; -EINVAL: ring or span is NULL, the span is not open on this
  *           ring and side (committed before, or not reserved), or k is larger
  *           than it; -EPIPE: an ST side was closed meanwhile, the span is
- *           given up; -EBUSY: see the top.
+ *           given up; -EBUSY: see the top. Two commits of one span at the very
+ *           same moment are told apart on a LIBFP_CHECKED ring only.
  * Threads:  any thread, once; ST producer: one at a time.
  * Progress: wait-free.
  * Since:    0.9
@@ -424,7 +432,8 @@ LIBFP_API int32_t fp_ring_reserve_dequeue(fp_ring *ring, uint32_t n,
  * span:     from fp_ring_reserve_dequeue(); set to all zero on success.
  * k:        ST consumer: 0 to n1 + n2. MT consumer: exactly n1 + n2.
  * Returns:  k; -EINVAL: ring or span is NULL, the span is not open on this
- *           ring and side, or k is not allowed; -EBUSY: see the top.
+ *           ring and side, or k is not allowed; -EBUSY: see the top. Two
+ *           commits at the same moment: as fp_ring_commit_enqueue().
  * Threads:  any thread, once; ST consumer: one at a time.
  * Progress: wait-free.
  * Since:    0.9

@@ -25,10 +25,18 @@
 
 #include "base/compiler.h"
 
-typedef struct fpi_atomic_u8 { uint8_t value; } fpi_atomic_u8;
-typedef struct fpi_atomic_u32 { uint32_t value; } fpi_atomic_u32;
-typedef struct fpi_atomic_u64 { uint64_t value; } fpi_atomic_u64;
-typedef struct fpi_atomic_ptr { void *value; } fpi_atomic_ptr;
+typedef struct fpi_atomic_u8 {
+	uint8_t value;
+} fpi_atomic_u8;
+typedef struct fpi_atomic_u32 {
+	uint32_t value;
+} fpi_atomic_u32;
+typedef struct fpi_atomic_u64 {
+	uint64_t value;
+} fpi_atomic_u64;
+typedef struct fpi_atomic_ptr {
+	void *value;
+} fpi_atomic_ptr;
 
 #ifdef FPI_ATOMIC_HEADER
 #include FPI_ATOMIC_HEADER
@@ -53,9 +61,9 @@ typedef struct fpi_atomic_ptr { void *value; } fpi_atomic_ptr;
  * Strong compare-and-swap; *expected is overwritten on failure. The failure
  * order is always relaxed: whoever goes on after a failure loads again.
  */
-#define FPI_CAS(p, expected, desired, order)                        \
-	__atomic_compare_exchange_n(&(p)->value, expected, desired, \
-				    0, order, __ATOMIC_RELAXED)
+#define FPI_CAS(p, expected, desired, order)                                  \
+	__atomic_compare_exchange_n(&(p)->value, expected, desired, 0, order, \
+				    __ATOMIC_RELAXED)
 #define FPI_FENCE(order) __atomic_thread_fence(order)
 /* Orders the compiler only: the partner runs a membarrier instead of a fence. */
 #define FPI_COMPILER_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)

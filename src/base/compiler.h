@@ -29,7 +29,7 @@
 #define FPI_FALSE_SHARING 128
 #define FPI_OWN_LINES __attribute__((aligned(FPI_FALSE_SHARING)))
 
-#define FPI_ALIGN_UP(x, a) (((x) + (a) - 1) & ~((a) - 1))
+#define FPI_ALIGN_UP(x, a) (((x) + (a)-1) & ~((a)-1))
 
 /* Model-checked files also compile as C++. */
 #ifdef __cplusplus
@@ -39,6 +39,27 @@
 #endif
 
 #define FPI_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Asks for the line of p to write it soon. Any address will do. */
+FPI_INLINE void fpi_prefetch_write(const void *p)
+{
+#if defined(__x86_64__)
+	/* The builtin does not ask for ownership at the baseline; old CPUs ignore this. */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
+/* The same for `bytes`, at most four lines. */
+FPI_INLINE void fpi_prefetch_write_lines(const void *p, uint64_t bytes)
+{
+	const char *at = (const char *)p;
+
+	for (uint64_t i = 0; i < 4 * FPI_CACHELINE; i += FPI_CACHELINE)
+		if (i < bytes)
+			fpi_prefetch_write(at + i);
+}
 
 /* Tells the core that this is a spin loop. */
 FPI_INLINE void fpi_cpu_relax(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether AVX2 may be used.
+ * Whether AVX2 (with BMI2) may be used.
  *
  * Asked from the CPU directly at first need: the compiler's
  * __builtin_cpu_supports() would bring a constructor into the library.
@@ -20,6 +20,7 @@ static int cpu_detect_avx2(void)
 #if defined(__x86_64__)
 	const uint32_t avx_and_osxsave = 1u << 28 | 1u << 27;
 	const uint32_t sse_and_avx_state = 1u << 2 | 1u << 1;
+	const uint32_t avx2_and_bmi2 = 1u << 5 | 1u << 8;
 	uint32_t a, b, c, d;
 
 	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & avx_and_osxsave) != avx_and_osxsave)
@@ -28,7 +29,9 @@ static int cpu_detect_avx2(void)
 	__asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
 	if ((a & sse_and_avx_state) != sse_and_avx_state)
 		return 0;
-	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 5);
+	/* BMI2 has a bit of its own: a hypervisor may hide one and not the other. */
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+	       (b & avx2_and_bmi2) == avx2_and_bmi2;
 #else
 	return 0;
 #endif

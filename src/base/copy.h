@@ -18,7 +18,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* 1 if AVX2 may be used: CPU and kernel support it. 0 off x86-64. */
+/* 1 if AVX2 and BMI2 may be used: CPU and kernel support them. 0 off x86-64. */
 int fpi_cpu_avx2(void);
 
 /* For tests: 0 or 1 is what fpi_cpu_avx2() answers from now on, -1 detects. */

@@ -42,6 +42,8 @@ enum { MEM_NONE, MEM_HEAP, MEM_MAPPED, MEM_USER };
 
 #define MEM_MAP_FLAGS (LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT | LIBFP_MEM_NODE)
 
+#define ALLOCATOR_FIRST 32 /* sizeof(fp_allocator) as first published */
+
 int fpi_allocator_check(const fp_allocator *allocator)
 {
 	fp_allocator a;
@@ -49,7 +51,7 @@ int fpi_allocator_check(const fp_allocator *allocator)
 
 	if (!allocator)
 		return 0;
-	rc = fpi_opts_read(&a, sizeof(a), sizeof(a), allocator);
+	rc = fpi_opts_read(&a, sizeof(a), ALLOCATOR_FIRST, allocator);
 	if (rc)
 		return fpi_refuse(rc, "fp_allocator: bad size %u",
 				  (uintptr_t)allocator % 8 ? 0 : allocator->size);

@@ -166,7 +166,20 @@ int fpi_registry_unref(struct fpi_name *node)
 	return rc;
 }
 
-int fpi_registry_retire(struct fpi_name *node)
+int fpi_registry_referenced(struct fpi_name *node)
+{
+	struct fpi_registry *registry = node->registry;
+	int referenced;
+
+	if (!registry)
+		return 0;
+	fpi_lock_acquire(&registry->lock);
+	referenced = node->references != 0;
+	fpi_lock_release(&registry->lock);
+	return referenced;
+}
+
+int fpi_registry_retire(struct fpi_name *node, int force)
 {
 	struct fpi_registry *registry = node->registry;
 	int rc = -EBUSY;
@@ -174,7 +187,7 @@ int fpi_registry_retire(struct fpi_name *node)
 	if (!registry)
 		return 0;
 	fpi_lock_acquire(&registry->lock);
-	if (!node->references) {
+	if (force || !node->references) {
 		reg_unlink(node);
 		node->registry = NULL;
 		rc = 0;

@@ -61,11 +61,15 @@ int fpi_registry_lookup(struct fpi_registry *registry, const char *name, void **
 /* Gives a reference back. Returns 0; -EINVAL: none is out. */
 int fpi_registry_unref(struct fpi_name *node);
 
+/* Whether references are out at this moment. */
+int fpi_registry_referenced(struct fpi_name *node);
+
 /*
  * Takes the name away, so that no lookup finds the object any more. Returns 0;
- * -EBUSY: references are out, and nothing has changed.
+ * -EBUSY: references are out, and nothing has changed. With `force` references
+ * do not count: they belong to the parent's threads, and this is a child.
  */
-int fpi_registry_retire(struct fpi_name *node);
+int fpi_registry_retire(struct fpi_name *node, int force);
 
 /* The name, or NULL. Valid as long as the object. */
 const char *fpi_registry_name(const struct fpi_name *node);

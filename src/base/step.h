@@ -8,9 +8,9 @@
 
 #ifdef FPI_TEST_STEPS
 extern void (*fpi_test_step)(const char *step); /* defined by the test */
-#define FPI_STEP(name)                       \
-	do {                                 \
-		if (fpi_test_step)           \
+#define FPI_STEP(name)                        \
+	do {                                  \
+		if (fpi_test_step)            \
 			fpi_test_step(#name); \
 	} while (0)
 #else

@@ -43,13 +43,16 @@ static int read_opts(fp_ring_opts *o, const fp_ring_opts *opts, const char *who)
 	int err = fpi_opts_read(o, sizeof(*o), RING_OPTS_FIRST, opts);
 
 	if (err)
-		return fpi_refuse(err, "%s: options missing, misaligned or of a size "
-				       "this library does not know", who);
+		return fpi_refuse(err,
+				  "%s: options missing, misaligned or of a size "
+				  "this library does not know",
+				  who);
 	if (o->flags & ~(uint32_t)(RING_STATE_FLAGS | RING_MEM_FLAGS))
 		return fpi_refuse(-EOPNOTSUPP, "%s: unknown flags %#x", who, o->flags);
 	if (o->producer > LIBFP_ST || o->consumer > LIBFP_ST)
-		return fpi_refuse(-EOPNOTSUPP, "%s: sync %u/%u is not LIBFP_MT or LIBFP_ST",
-				  who, o->producer, o->consumer);
+		return fpi_refuse(-EOPNOTSUPP,
+				  "%s: sync %u/%u is not LIBFP_MT or LIBFP_ST", who,
+				  o->producer, o->consumer);
 	if (o->reserved0)
 		return fpi_refuse(-EINVAL, "%s: reserved0 is not 0", who);
 	if (o->capacity == 0 || o->capacity > LIBFP_RING_CAPACITY_MAX)
@@ -58,7 +61,8 @@ static int read_opts(fp_ring_opts *o, const fp_ring_opts *opts, const char *who)
 	if (o->elem_size == 0)
 		o->elem_size = 8;
 	if (o->elem_size % 4 || o->elem_size > LIBFP_RING_ELEM_MAX)
-		return fpi_refuse(-EINVAL, "%s: element size %u is not a multiple of 4 up to %d",
+		return fpi_refuse(-EINVAL,
+				  "%s: element size %u is not a multiple of 4 up to %d",
 				  who, o->elem_size, LIBFP_RING_ELEM_MAX);
 	return fpi_allocator_check(o->allocator);
 }
@@ -92,7 +96,8 @@ int64_t fp_ring_memsize(const fp_ring_opts *opts)
 	if (err)
 		return err;
 	return (int64_t)geometry_of(o.capacity, o.elem_size, o.producer, o.consumer,
-				    o.flags).total;
+				    o.flags)
+		.total;
 }
 
 /* ---- making state and handle ---- */
@@ -161,6 +166,10 @@ static int make_handle(struct fpi_ring_state *s, void *at, const fp_allocator *a
 	else
 		fpi_ring_spsc_ops(r, fpi_cpu_avx2());
 	r->raw = r->ops;
+	r->generation = fpi_fork_generation();
+	r->flags = s->flags;
+	r->sync[FPI_RING_PRODUCER] = s->producer;
+	r->sync[FPI_RING_CONSUMER] = s->consumer;
 	if (s->flags)
 		fpi_ring_guard_ops(r);
 	r->state = state;
@@ -173,6 +182,7 @@ static void drop_handle(fp_ring *r)
 	struct fpi_mem mem = r->mem, state = r->state_mem;
 
 	fpi_mem_free(&state);
+	fpi_ring_let_out(r);
 	fpi_mem_free(&mem);
 }
 
@@ -181,8 +191,8 @@ static int take_name(fp_ring *r, const fp_ring_opts *o, const char *who)
 	int err = fpi_registry_reserve(&rings, &r->name, o->name, r);
 
 	if (err)
-		return fpi_refuse(err, "%s: name '%.64s' is taken, empty or too long", who,
-				  o->name);
+		return fpi_refuse(err, "%s: name '%.64s' is taken, empty or too long",
+				  who, o->name);
 	return 0;
 }
 
@@ -209,7 +219,8 @@ int fp_ring_create(const fp_ring_opts *opts, fp_ring **out)
 	err = fpi_fork_register();
 	if (err)
 		return err;
-	total = geometry_of(o.capacity, o.elem_size, o.producer, o.consumer, o.flags).total;
+	total = geometry_of(o.capacity, o.elem_size, o.producer, o.consumer, o.flags)
+			.total;
 	err = fpi_mem_alloc(&mem, o.allocator, total, FPI_FALSE_SHARING, o.flags,
 			    o.numa_node);
 	if (err)
@@ -241,11 +252,15 @@ int fp_ring_init(void *mem, uint64_t len, const fp_ring_opts *opts, fp_ring **ou
 	if (err)
 		return err;
 	if (!mem || !out || (uintptr_t)mem % LIBFP_RING_ALIGN)
-		return fpi_refuse(-EINVAL, "fp_ring_init: mem is NULL or not aligned to %d, "
-					   "or out is NULL", LIBFP_RING_ALIGN);
+		return fpi_refuse(-EINVAL,
+				  "fp_ring_init: mem is NULL or not aligned to %d, "
+				  "or out is NULL",
+				  LIBFP_RING_ALIGN);
 	if (o.flags & RING_MEM_FLAGS)
-		return fpi_refuse(-EINVAL, "fp_ring_init: memory flags with the caller's memory");
-	if (len < geometry_of(o.capacity, o.elem_size, o.producer, o.consumer, o.flags).total)
+		return fpi_refuse(-EINVAL,
+				  "fp_ring_init: memory flags with the caller's memory");
+	if (len <
+	    geometry_of(o.capacity, o.elem_size, o.producer, o.consumer, o.flags).total)
 		return fpi_refuse(-ENOSPC, "fp_ring_init: %llu bytes are too few",
 				  (unsigned long long)len);
 	err = fpi_fork_register();
@@ -276,8 +291,10 @@ int fp_ring_attach(void *mem, uint64_t len, fp_ring **out)
 	int err;
 
 	if (!mem || !out || (uintptr_t)mem % LIBFP_RING_ALIGN)
-		return fpi_refuse(-EINVAL, "fp_ring_attach: mem is NULL or not aligned to %d, "
-					   "or out is NULL", LIBFP_RING_ALIGN);
+		return fpi_refuse(-EINVAL,
+				  "fp_ring_attach: mem is NULL or not aligned to %d, "
+				  "or out is NULL",
+				  LIBFP_RING_ALIGN);
 	/* Partner: RING_READY: a state with the magic is complete. */
 	if (len < sizeof(*s) ||
 	    FPI_LOAD(&s->magic, FPI_MO(RING_ATTACH, ACQUIRE)) != FPI_RING_MAGIC)
@@ -292,7 +309,8 @@ int fp_ring_attach(void *mem, uint64_t len, fp_ring **out)
 	if (g.total != s->total || g.gens_offset != s->gens_offset ||
 	    g.data_offset != s->data_offset || g.owners_offset != s->owners_offset ||
 	    g.total > len)
-		return fpi_refuse(-EPROTO, "fp_ring_attach: the ring does not fit in %llu bytes",
+		return fpi_refuse(-EPROTO,
+				  "fp_ring_attach: the ring does not fit in %llu bytes",
 				  (unsigned long long)len);
 	err = fpi_fork_register();
 	if (err)
@@ -314,6 +332,17 @@ int fp_ring_destroy(fp_ring *ring)
 
 	if (!ring)
 		return 0;
+	/* Threads, spans and references of the parent do not exist in a child. */
+	if (ring->generation != fpi_fork_generation()) {
+		fpi_registry_retire(&ring->name, 1);
+		ring->flags = 0;
+		drop_handle(ring);
+		return 0;
+	}
+	/* First: who holds a reference may be inside a call, rightly. */
+	if (fpi_registry_referenced(&ring->name))
+		return fpi_refuse(-EBUSY,
+				  "fp_ring_destroy: references by lookup are out");
 	err = fpi_ring_shut(ring, "fp_ring_destroy");
 	if (err)
 		return err;
@@ -322,7 +351,7 @@ int fp_ring_destroy(fp_ring *ring)
 		fpi_ring_reopen(ring);
 		return fpi_refuse(-EBUSY, "fp_ring_destroy: a span is open");
 	}
-	err = fpi_registry_retire(&ring->name);
+	err = fpi_registry_retire(&ring->name, 0);
 	if (err) {
 		fpi_ring_reopen(ring);
 		return fpi_refuse(err, "fp_ring_destroy: references by lookup are out");
@@ -371,7 +400,7 @@ int fp_ring_close(fp_ring *ring)
 {
 	if (!ring)
 		return -EINVAL;
-	if (ring->state->flags & LIBFP_CHECKED)
+	if (ring->flags & LIBFP_CHECKED)
 		return fpi_ring_guarded_close(ring);
 	fpi_ring_set_closed(ring);
 	return 0;
@@ -467,6 +496,11 @@ int fp_ring_is_closed(const fp_ring *ring)
 	return (FPI_LOAD(&ring->prod->head, FPI_RELAXED) & FPI_RING_CLOSED) != 0;
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 int fp_ring_get_stats(const fp_ring *ring, fp_ring_stats *io)
 {
 	fp_ring_stats s = { 0 };
@@ -479,9 +513,12 @@ int fp_ring_get_stats(const fp_ring *ring, fp_ring_stats *io)
 	s.voided = FPI_LOAD(&st->voided, FPI_RELAXED);
 	passed = FPI_LOAD(&st->voids_passed, FPI_RELAXED);
 	s.count = fpi_ring_used(ring);
-	s.dequeued = fpi_ring_linear(ring, FPI_LOAD(&ring->cons->head, FPI_RELAXED)) - passed;
-	s.enqueued = fpi_ring_linear(ring, FPI_LOAD(&ring->prod->head, FPI_RELAXED) &
-						   ~FPI_RING_CLOSED) - s.voided;
+	/* Void counts may run ahead of the heads that we see: never below 0. */
+	s.dequeued = less(fpi_ring_linear(ring, FPI_LOAD(&ring->cons->head, FPI_RELAXED)),
+			  passed);
+	s.enqueued = less(fpi_ring_linear(ring, FPI_LOAD(&ring->prod->head, FPI_RELAXED) &
+							~FPI_RING_CLOSED),
+			  s.voided);
 	if (st->flags & LIBFP_STATS) {
 		s.flags |= LIBFP_RING_STATS_COUNTED;
 		s.refused_full = FPI_LOAD(&st->refused_full, FPI_RELAXED);
@@ -490,7 +527,7 @@ int fp_ring_get_stats(const fp_ring *ring, fp_ring_stats *io)
 	}
 	if (ring->gens) {
 		fpi_ring_gens_survey(ring, &s.unpublished, &s.void_pending);
-		s.enqueued -= s.unpublished < s.enqueued ? s.unpublished : s.enqueued;
+		s.enqueued = less(s.enqueued, s.unpublished);
 		if (fpi_ring_gens_blocked(ring, &pos, &s.blocked_by)) {
 			s.flags |= LIBFP_RING_STATS_BLOCKED;
 			if (st->flags)

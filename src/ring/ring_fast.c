@@ -13,7 +13,7 @@
 #include "ring/ring_gens.h"
 #include "ring/ring_spsc.h"
 
-/* Bad arguments of a burst, or n = 0. */
+/* Bad arguments of a burst, or n = 0, which moves nothing but still tells. */
 static FPI_COLD int32_t odd_burst(const fp_ring *r, const void *elems, uint32_t n)
 {
 	if (!r || n > INT32_MAX || (n && !elems))
@@ -21,9 +21,29 @@ static FPI_COLD int32_t odd_burst(const fp_ring *r, const void *elems, uint32_t 
 	return 0;
 }
 
+static FPI_COLD int32_t odd_enqueue(const fp_ring *r, const void *elems, uint32_t n,
+				    uint32_t *free_after)
+{
+	int32_t err = odd_burst(r, elems, n);
+
+	if (!err && free_after)
+		*free_after = (uint32_t)(r->capacity - fpi_ring_used(r));
+	return err;
+}
+
+static FPI_COLD int32_t odd_dequeue(const fp_ring *r, const void *elems, uint32_t n,
+				    uint32_t *left_after)
+{
+	int32_t err = odd_burst(r, elems, n);
+
+	if (!err && left_after)
+		*left_after = (uint32_t)fpi_ring_used(r);
+	return err;
+}
+
 /* n - 1 wraps for 0: one comparison for n = 0 and n > INT32_MAX. */
 #define ODD_BURST(r, elems, n) \
-	FPI_UNLIKELY(!(r) || !(elems) || (uint32_t)((n) - 1) >= (uint32_t)INT32_MAX)
+	FPI_UNLIKELY(!(r) || !(elems) || (uint32_t)((n)-1) >= (uint32_t)INT32_MAX)
 
 static FPI_NOINLINE int32_t enqueue_call(fp_ring *r, uint64_t elem)
 {
@@ -101,7 +121,7 @@ int32_t fp_ring_enqueue_bulk(fp_ring *ring, const void *elems, uint32_t n,
 			     uint32_t *free_after)
 {
 	if (ODD_BURST(ring, elems, n))
-		return odd_burst(ring, elems, n);
+		return odd_enqueue(ring, elems, n, free_after);
 	if (FPI_UNLIKELY(free_after != NULL))
 		return enqueue_and_tell(ring, elems, n, 1, free_after);
 	return ring->ops.enqueue[n > FPI_RING_FEW](ring, elems, n, 1);
@@ -111,17 +131,16 @@ int32_t fp_ring_enqueue_burst(fp_ring *ring, const void *elems, uint32_t n,
 			      uint32_t *free_after)
 {
 	if (ODD_BURST(ring, elems, n))
-		return odd_burst(ring, elems, n);
+		return odd_enqueue(ring, elems, n, free_after);
 	if (FPI_UNLIKELY(free_after != NULL))
 		return enqueue_and_tell(ring, elems, n, 0, free_after);
 	return ring->ops.enqueue[n > FPI_RING_FEW](ring, elems, n, 0);
 }
 
-int32_t fp_ring_dequeue_bulk(fp_ring *ring, void *elems, uint32_t n,
-			     uint32_t *left_after)
+int32_t fp_ring_dequeue_bulk(fp_ring *ring, void *elems, uint32_t n, uint32_t *left_after)
 {
 	if (ODD_BURST(ring, elems, n))
-		return odd_burst(ring, elems, n);
+		return odd_dequeue(ring, elems, n, left_after);
 	if (FPI_UNLIKELY(left_after != NULL))
 		return dequeue_and_tell(ring, elems, n, 1, left_after);
 	return ring->ops.dequeue[n > FPI_RING_FEW](ring, elems, n, 1);
@@ -131,7 +150,7 @@ int32_t fp_ring_dequeue_burst(fp_ring *ring, void *elems, uint32_t n,
 			      uint32_t *left_after)
 {
 	if (ODD_BURST(ring, elems, n))
-		return odd_burst(ring, elems, n);
+		return odd_dequeue(ring, elems, n, left_after);
 	if (FPI_UNLIKELY(left_after != NULL))
 		return dequeue_and_tell(ring, elems, n, 0, left_after);
 	return ring->ops.dequeue[n > FPI_RING_FEW](ring, elems, n, 0);
@@ -228,8 +247,7 @@ int fpi_ring_span_get(const fp_ring *r, const fp_ring_span *span, uint64_t side,
 	/* The pieces must be the ones that reserve made of this position. */
 	if ((span->token & 3) != (side | FPI_SPAN_OPEN) || span->n1 == 0 ||
 	    span->ptr1 != fpi_ring_slot(r, p) || span->n1 > room ||
-	    (span->n2 && span->n1 != room) ||
-	    (uint64_t)span->n1 + span->n2 > r->capacity)
+	    (span->n2 && span->n1 != room) || (uint64_t)span->n1 + span->n2 > r->capacity)
 		return 0;
 	*pos = p;
 	*n = span->n1 + span->n2;

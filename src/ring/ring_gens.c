@@ -116,7 +116,8 @@ static int32_t enqueue_noted_st(fp_ring *r, const void *elems, uint64_t n, uint3
  */
 
 /* Where n elements from h end; 0: not in one piece, or too large to copy here. */
-FPI_INLINE uint64_t one_piece(const fp_ring *r, uint64_t h, uint64_t n, uint32_t elem_size)
+FPI_INLINE uint64_t one_piece(const fp_ring *r, uint64_t h, uint64_t n,
+			      uint32_t elem_size)
 {
 	uint64_t end = (h & r->mask) + n;
 
@@ -135,10 +136,11 @@ FPI_INLINE unsigned char *slot(const fp_ring *r, uint64_t pos, uint32_t elem_siz
 /* 8 elements of 8 bytes need no loop. */
 FPI_INLINE void copy_few(void *dst, const void *src, uint64_t bytes, uint32_t elem_size)
 {
-	if (__builtin_constant_p(elem_size) && elem_size == 8)
+	if (__builtin_constant_p(elem_size) && elem_size == 8) {
 		fpi_copy_few(dst, src, bytes);
-	else
-		fpi_copy(dst, src, bytes);
+		return;
+	}
+	fpi_copy(dst, src, bytes);
 }
 
 FPI_INLINE int32_t enqueue_few(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
@@ -165,7 +167,12 @@ FPI_INLINE int32_t enqueue_few(fp_ring *r, const void *elems, uint64_t n, uint32
 	if (n == 1)
 		FPI_STORE(g, empty | FPI_GEN_FULL, FPI_MO(GENS_PF1_PUBLISH, RELEASE));
 	else
-		fpi_gens_set(g, empty | FPI_GEN_FULL, n, FPI_MO(GENS_PF_PUBLISH, RELEASE), 0);
+		fpi_gens_set(g, empty | FPI_GEN_FULL, n, FPI_MO(GENS_PF_PUBLISH, RELEASE),
+			     0);
+	/* A short burst fills a line or less: ask for one that is some bursts away. */
+	if (n > 1)
+		fpi_prefetch_write(slot(r, h, elem_size) + n * elem_size +
+				   2 * FPI_CACHELINE);
 	return (int32_t)n;
 }
 
@@ -189,6 +196,14 @@ FPI_INLINE int32_t enqueue_many(fp_ring *r, const void *elems, uint64_t n, uint3
 	fpi_copy_with(slot(r, h, elem_size), elems, n * elem_size, avx2);
 	FPI_STEP(GENS_P_COPIED);
 	fpi_gens_set(g, empty | FPI_GEN_FULL, n, FPI_MO(GENS_PM_PUBLISH, RELEASE), avx2);
+#if FPI_WIDE
+	/*
+	 * The lines of the next burst are in a consumer's cache: fetch them while
+	 * this one travels. Not if they hold elements, which a consumer wants.
+	 */
+	if (FPI_LOAD(fpi_gens_at(r, to), FPI_RELAXED) == fpi_gen(r, to, FPI_GEN_EMPTY))
+		fpi_prefetch_write_lines(slot(r, to, elem_size), n * elem_size);
+#endif
 	return (int32_t)n;
 }
 
@@ -245,32 +260,32 @@ FPI_INLINE int32_t dequeue_many(fp_ring *r, void *elems, uint64_t n, uint32_t bu
  * Functions for each {element size 8 or any} x {MT, ST}, and for many elements
  * also x {baseline, AVX2}; fpi_ring_gens_ops() picks.
  */
-#define FEW(suffix, size, mt)                                                           \
-	static int32_t enqueue_few_##suffix(fp_ring *r, const void *elems, uint64_t n,  \
-					    uint32_t bulk)                              \
-	{                                                                               \
-		FPI_ASSUME(n <= FPI_RING_FEW);                                          \
-		return enqueue_few(r, elems, n, bulk, size, mt);                        \
-	}                                                                               \
-	static int32_t dequeue_few_##suffix(fp_ring *r, void *elems, uint64_t n,        \
-					    uint32_t bulk)                              \
-	{                                                                               \
-		FPI_ASSUME(n <= FPI_RING_FEW);                                          \
-		return dequeue_few(r, elems, n, bulk, size, mt);                        \
+#define FEW(suffix, size, mt)                                                          \
+	static int32_t enqueue_few_##suffix(fp_ring *r, const void *elems, uint64_t n, \
+					    uint32_t bulk)                             \
+	{                                                                              \
+		FPI_ASSUME(n <= FPI_RING_FEW);                                         \
+		return enqueue_few(r, elems, n, bulk, size, mt);                       \
+	}                                                                              \
+	static int32_t dequeue_few_##suffix(fp_ring *r, void *elems, uint64_t n,       \
+					    uint32_t bulk)                             \
+	{                                                                              \
+		FPI_ASSUME(n <= FPI_RING_FEW);                                         \
+		return dequeue_few(r, elems, n, bulk, size, mt);                       \
 	}
 
-#define MANY(suffix, target, size, mt, avx2)                                            \
-	static target int32_t enqueue_many_##suffix(fp_ring *r, const void *elems,      \
-						    uint64_t n, uint32_t bulk)          \
-	{                                                                               \
-		FPI_ASSUME(n > FPI_RING_FEW);                                           \
-		return enqueue_many(r, elems, n, bulk, size, mt, avx2);                 \
-	}                                                                               \
-	static target int32_t dequeue_many_##suffix(fp_ring *r, void *elems,            \
-						    uint64_t n, uint32_t bulk)          \
-	{                                                                               \
-		FPI_ASSUME(n > FPI_RING_FEW);                                           \
-		return dequeue_many(r, elems, n, bulk, size, mt, avx2);                 \
+#define MANY(suffix, target, size, mt, avx2)                                             \
+	static target int32_t enqueue_many_##suffix(fp_ring *r, const void *elems,       \
+						    uint64_t n, uint32_t bulk)           \
+	{                                                                                \
+		FPI_ASSUME(n > FPI_RING_FEW);                                            \
+		return enqueue_many(r, elems, n, bulk, size, mt, avx2);                  \
+	}                                                                                \
+	static target int32_t dequeue_many_##suffix(fp_ring *r, void *elems, uint64_t n, \
+						    uint32_t bulk)                       \
+	{                                                                                \
+		FPI_ASSUME(n > FPI_RING_FEW);                                            \
+		return dequeue_many(r, elems, n, bulk, size, mt, avx2);                  \
 	}
 
 FEW(mt8, 8, MT)
@@ -288,10 +303,12 @@ MANY(st8_avx2, FPI_AVX2_TARGET, 8, ST, 1)
 MANY(st_avx2, FPI_AVX2_TARGET, r->elem_size, ST, 1)
 #endif
 
-#define FUNCTIONS(side, x)                                           \
-	{                                                            \
-		{ side##_few_##x, side##_many_##x },                 \
-		{ side##_few_##x, FPI_AVX2_OR_BASE(side##_many_##x) } \
+#define FUNCTIONS(side, x)                                                \
+	{                                                                 \
+		{ side##_few_##x, side##_many_##x },                      \
+		{                                                         \
+			side##_few_##x, FPI_AVX2_OR_BASE(side##_many_##x) \
+		}                                                         \
 	}
 
 void fpi_ring_gens_ops(fp_ring *r, int avx2)
@@ -314,7 +331,8 @@ void fpi_ring_gens_ops(fp_ring *r, int avx2)
 		r->ops.enqueue[0] = prod_mt ? enqueue_noted_mt : enqueue_noted_st;
 		r->ops.enqueue[1] = r->ops.enqueue[0];
 	} else {
-		memcpy(r->ops.enqueue, enqueues[prod_mt][is8][avx2], sizeof(r->ops.enqueue));
+		memcpy(r->ops.enqueue, enqueues[prod_mt][is8][avx2],
+		       sizeof(r->ops.enqueue));
 		if (is8 && prod_mt)
 			r->prod_kind = FPI_RING_GENS8;
 	}

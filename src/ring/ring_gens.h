@@ -57,7 +57,7 @@ typedef uint64_t fpi_w8 __attribute__((aligned(1), may_alias));
 typedef uint32_t fpi_w4 __attribute__((aligned(1), may_alias));
 typedef uint16_t fpi_w2 __attribute__((aligned(1), may_alias));
 
-#define FPI_GEN_SPREAD(b) ((uint64_t)(b) * 0x0101010101010101ull)
+#define FPI_GEN_SPREAD(b) ((uint64_t)(b)*0x0101010101010101ull)
 
 #if defined(__x86_64__)
 
@@ -278,7 +278,8 @@ FPI_INLINE int fpi_gens_enqueue_one(fp_ring *r, uint64_t elem)
 	if (FPI_UNLIKELY(index == r->last))
 		to += r->carry;
 	/* Partner: GENS_P1_HEAD, GENS_P_HEAD. */
-	if (FPI_UNLIKELY(!FPI_CAS(&r->prod->head, &seen, to, FPI_MO(GENS_P1_CLAIM, RELEASE))))
+	if (FPI_UNLIKELY(
+		    !FPI_CAS(&r->prod->head, &seen, to, FPI_MO(GENS_P1_CLAIM, RELEASE))))
 		return 0;
 	FPI_STEP(GENS_P_CLAIMED);
 	FPI_PLAIN_STORE(fpi_ring_slot8(r, index), elem);
@@ -303,7 +304,8 @@ FPI_INLINE int fpi_gens_dequeue_one(fp_ring *r, uint64_t *elem)
 	if (FPI_UNLIKELY(index == r->last))
 		to += r->carry;
 	/* Partner: GENS_C1_HEAD, GENS_C_HEAD. */
-	if (FPI_UNLIKELY(!FPI_CAS(&r->cons->head, &seen, to, FPI_MO(GENS_C1_CLAIM, RELEASE))))
+	if (FPI_UNLIKELY(
+		    !FPI_CAS(&r->cons->head, &seen, to, FPI_MO(GENS_C1_CLAIM, RELEASE))))
 		return 0;
 	FPI_STEP(GENS_C_CLAIMED);
 	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, index));

@@ -9,8 +9,7 @@
 #include "base/copy.h"
 #include "base/thread_slot.h"
 
-/* CHECKED: remember who claimed each slot (lap << 32 | thread). */
-static FPI_COLD void note_owner(fp_ring *r, uint64_t from, uint64_t to)
+FPI_COLD void fpi_gens_note_owner(fp_ring *r, uint64_t from, uint64_t to)
 {
 	uint64_t me = (uint32_t)fpi_thread_id();
 
@@ -20,11 +19,12 @@ static FPI_COLD void note_owner(fp_ring *r, uint64_t from, uint64_t to)
 }
 
 uint32_t fpi_gens_run_from(const fp_ring *r, uint64_t pos, unsigned state, uint32_t n,
-			 int order)
+			   int order)
 {
 	uint32_t n1 = fpi_gens_piece(r, pos, n), run;
 
-	run = (uint32_t)fpi_gens_run(fpi_gens_at(r, pos), fpi_gen(r, pos, state), n1, order);
+	run = (uint32_t)fpi_gens_run(fpi_gens_at(r, pos), fpi_gen(r, pos, state), n1,
+				     order);
 	if (run == n1 && n1 < n) {
 		pos = fpi_ring_advance(r, pos, n1);
 		if (n - n1 <= r->last + 1 - n1)
@@ -36,8 +36,7 @@ uint32_t fpi_gens_run_from(const fp_ring *r, uint64_t pos, unsigned state, uint3
 	return run;
 }
 
-int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos,
-			      int mt)
+int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos, int mt)
 {
 	for (;;) {
 		uint64_t h = fpi_gens_prod_head(r, mt);
@@ -47,7 +46,8 @@ int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos
 		if (h & FPI_RING_CLOSED)
 			return -EPIPE;
 		/* Partner: GENS_C_FREE, GENS_C_FREE2, GENS_C1_FREE. */
-		run = fpi_gens_run_from(r, h, FPI_GEN_EMPTY, n, FPI_MO(GENS_P_CHECK, ACQUIRE));
+		run = fpi_gens_run_from(r, h, FPI_GEN_EMPTY, n,
+					FPI_MO(GENS_P_CHECK, ACQUIRE));
 		if (run < n && (bulk || run == 0)) {
 			if (mt && FPI_LOAD(&r->prod->head, FPI_RELAXED) != h)
 				continue;
@@ -57,7 +57,7 @@ int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos
 		if (!fpi_gens_prod_claim(r, h, fpi_ring_advance(r, h, run), mt))
 			continue;
 		if (FPI_UNLIKELY(r->owners != NULL))
-			note_owner(r, h, fpi_ring_advance(r, h, run));
+			fpi_gens_note_owner(r, h, fpi_ring_advance(r, h, run));
 		FPI_STEP(GENS_P_CLAIMED);
 		*pos = h;
 		return (int32_t)run;
@@ -124,7 +124,7 @@ FPI_COLD void fpi_gens_pass_voids(fp_ring *r, uint64_t h, int mt)
 {
 	/* Partner: GENS_P_PUBLISH: the slots were the voiding producer's to write. */
 	uint32_t n = fpi_gens_run_from(r, h, FPI_GEN_VOID, r->capacity,
-			      FPI_MO(GENS_C_VOIDS, ACQUIRE));
+				       FPI_MO(GENS_C_VOIDS, ACQUIRE));
 
 	if (n == 0 || !fpi_gens_cons_claim(r, h, fpi_ring_advance(r, h, n), mt))
 		return;
@@ -165,7 +165,8 @@ void fpi_gens_take_walk(fp_ring *r, uint64_t pos, uint64_t end, unsigned char *e
 			voids++;
 		}
 		/* Partner: GENS_P_CHECK, GENS_P1_CHECK. */
-		FPI_STORE(g, fpi_gen_next(fpi_gen(r, pos, FPI_GEN_FULL)), FPI_MO(GENS_C_WALK_FREE, RELEASE));
+		FPI_STORE(g, fpi_gen_next(fpi_gen(r, pos, FPI_GEN_FULL)),
+			  FPI_MO(GENS_C_WALK_FREE, RELEASE));
 	}
 	FPI_FETCH_ADD(&r->state->voids_passed, voids, FPI_RELAXED);
 }
@@ -183,7 +184,7 @@ FPI_NOINLINE int32_t fpi_gens_none_left(const fp_ring *r, uint64_t end)
 }
 
 int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span,
-			      uint64_t *pos, uint64_t *end, int mt)
+			    uint64_t *pos, uint64_t *end, int mt)
 {
 	for (;;) {
 		uint64_t h = fpi_gens_cons_head(r, mt), to, published;
@@ -191,7 +192,8 @@ int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span,
 
 		FPI_STEP(GENS_C_LOADED);
 		/* Partner: GENS_P_PUBLISH, GENS_P_PUBLISH2, GENS_P1_PUBLISH. */
-		run = fpi_gens_run_from(r, h, FPI_GEN_FULL, n, FPI_MO(GENS_C_CHECK, ACQUIRE));
+		run = fpi_gens_run_from(r, h, FPI_GEN_FULL, n,
+					FPI_MO(GENS_C_CHECK, ACQUIRE));
 		published = to = fpi_ring_advance(r, h, run);
 		if (run < n && fpi_gens_is_void(r, to)) {
 			uint32_t full;

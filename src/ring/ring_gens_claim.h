@@ -62,6 +62,9 @@ uint32_t fpi_gens_run_from(const fp_ring *r, uint64_t pos, unsigned state, uint3
  */
 int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos, int mt);
 
+/* CHECKED: remembers that this thread claimed the slots (lap << 32 | thread). */
+void fpi_gens_note_owner(fp_ring *r, uint64_t from, uint64_t to);
+
 /* Publishes n claimed slots from pos on, as FULL or VOID. */
 void fpi_gens_publish(fp_ring *r, uint64_t pos, uint32_t n, unsigned state);
 
@@ -71,8 +74,8 @@ void fpi_gens_publish(fp_ring *r, uint64_t pos, uint32_t n, unsigned state);
  * are contiguous (-EAGAIN for a bulk that a VOID divides). Returns the number
  * of FULL, 0 or negative.
  */
-int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span, uint64_t *pos,
-			    uint64_t *end, int mt);
+int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span,
+			    uint64_t *pos, uint64_t *end, int mt);
 
 /* Delivers the FULL slots of a claimed walk [pos, end) and frees all of it. */
 void fpi_gens_take_walk(fp_ring *r, uint64_t pos, uint64_t end, unsigned char *elems);

@@ -128,6 +128,7 @@ static int32_t reserve_enqueue_st(fp_ring *r, uint32_t n, uint32_t bulk,
 			return -EINVAL;
 		run = 0;
 	}
+	r->prod->span_pos = h;
 	r->prod->span_n = run;
 	fpi_ring_span_set(r, span, h, run, 0);
 	return (int32_t)run;
@@ -139,13 +140,17 @@ static int32_t commit_enqueue_st(fp_ring *r, fp_ring_span *span, uint32_t k)
 	uint32_t n;
 
 	if (!fpi_ring_span_get(r, span, 0, &pos, &n) || k > n || n != r->prod->span_n ||
-	    pos != (h & ~FPI_RING_CLOSED))
+	    pos != r->prod->span_pos)
 		return -EINVAL;
 	r->prod->span_n = 0;
+	if (pos != (h & ~FPI_RING_CLOSED))
+		return -EINVAL; /* overrun by an enqueue: given up, or it would stay open */
 	if (h & FPI_RING_CLOSED)
 		return -EPIPE;
 	if (k) {
 		fpi_gens_prod_claim(r, h, fpi_ring_advance(r, h, k), ST);
+		if (FPI_UNLIKELY(r->owners != NULL))
+			fpi_gens_note_owner(r, h, fpi_ring_advance(r, h, k));
 		FPI_STEP(GENS_P_COPIED);
 		fpi_gens_publish(r, h, k, FPI_GEN_FULL);
 	}
@@ -188,6 +193,7 @@ static int32_t reserve_dequeue_st(fp_ring *r, uint32_t n, uint32_t bulk,
 		return -EINVAL;
 	got = look(r, n, bulk, &pos);
 	if (got >= 0) {
+		r->cons->span_pos = pos;
 		r->cons->span_n = (uint32_t)got;
 		fpi_ring_span_set(r, span, pos, (uint32_t)got, FPI_SPAN_DEQUEUE);
 	}
@@ -200,9 +206,11 @@ static int32_t commit_dequeue_st(fp_ring *r, fp_ring_span *span, uint32_t k)
 	uint32_t n;
 
 	if (!fpi_ring_span_get(r, span, FPI_SPAN_DEQUEUE, &pos, &n) || k > n ||
-	    n != r->cons->span_n || pos != h)
+	    n != r->cons->span_n || pos != r->cons->span_pos)
 		return -EINVAL;
 	r->cons->span_n = 0;
+	if (pos != h)
+		return -EINVAL; /* overrun by a dequeue: given up, or it would stay open */
 	if (k) {
 		fpi_gens_cons_claim(r, h, fpi_ring_advance(r, h, k), ST);
 		FPI_STEP(GENS_C_COPIED);
@@ -291,8 +299,8 @@ int fpi_ring_gens_blocked(const fp_ring *r, uint64_t *pos, int64_t *by)
 
 	*by = 0;
 	*pos = h;
-	if (fpi_ring_used(r) == 0 || (g != fpi_gen(r, h, FPI_GEN_EMPTY) &&
-				      g != fpi_gen(r, h, FPI_GEN_BUSY)))
+	if (fpi_ring_used(r) == 0 ||
+	    (g != fpi_gen(r, h, FPI_GEN_EMPTY) && g != fpi_gen(r, h, FPI_GEN_BUSY)))
 		return 0;
 	if (r->owners) {
 		uint64_t o = FPI_LOAD(&r->owners[fpi_ring_index(r, h)], FPI_RELAXED);

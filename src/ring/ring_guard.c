@@ -11,6 +11,7 @@
  * while another is inside is turned away before anything is touched.
  */
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -18,7 +19,8 @@
 #include "ring/ring_gens.h"
 #include "ring/ring_internal.h"
 
-enum side { PRODUCER, CONSUMER };
+#define PRODUCER FPI_RING_PRODUCER
+#define CONSUMER FPI_RING_CONSUMER
 
 static const char *name_of(const fp_ring *r)
 {
@@ -27,8 +29,19 @@ static const char *name_of(const fp_ring *r)
 	return name ? name : "(no name)";
 }
 
+static const char *side_name(enum fpi_ring_side_name side)
+{
+	return side == PRODUCER ? "producer" : "consumer";
+}
+
+static struct fpi_ring_side *side_of(const fp_ring *r, enum fpi_ring_side_name side)
+{
+	return side == PRODUCER ? r->prod : r->cons;
+}
+
 /* ---- CHECKED ---- */
 
+/* From here on destroy may free the handle: the last thing a call does. */
 static void leave_handle(fp_ring *r)
 {
 	/* Partner: RING_SHUT_INSIDE: destroy sees what we did before we left. */
@@ -37,7 +50,8 @@ static void leave_handle(fp_ring *r)
 
 /*
  * Counts in, then looks whether destroy has begun; destroy does it in the other
- * order. Both are seq_cst, so at least one of the two sees the other.
+ * order. Both are seq_cst, so at least one of the two sees the other. Nothing
+ * but the handle is touched: the state may be gone already.
  */
 static int enter_handle(fp_ring *r)
 {
@@ -47,10 +61,10 @@ static int enter_handle(fp_ring *r)
 	by = FPI_LOAD(&r->dying, FPI_MO(RING_ENTER_DYING, SEQ_CST));
 	if (!by)
 		return 0;
-	leave_handle(r);
 	fpi_log(LIBFP_LOG_ERROR,
 		"ring %s: thread %lld made a call while thread %u is inside destroy or reset",
 		name_of(r), (long long)fpi_thread_id(), by);
+	leave_handle(r);
 	return -EBUSY;
 }
 
@@ -58,7 +72,7 @@ int fpi_ring_shut(fp_ring *r, const char *what)
 {
 	uint32_t me, none = 0;
 
-	if (!(r->state->flags & LIBFP_CHECKED))
+	if (!(r->flags & LIBFP_CHECKED))
 		return 0;
 	me = (uint32_t)fpi_thread_id();
 	if (!FPI_CAS(&r->dying, &none, me, FPI_MO(RING_SHUT, SEQ_CST))) {
@@ -68,13 +82,13 @@ int fpi_ring_shut(fp_ring *r, const char *what)
 		return -EBUSY;
 	}
 	if (FPI_LOAD(&r->inside, FPI_MO(RING_SHUT_INSIDE, SEQ_CST))) {
-		uint32_t p = FPI_LOAD(&r->prod->owner, FPI_RELAXED);
-		uint32_t c = FPI_LOAD(&r->cons->owner, FPI_RELAXED);
+		uint32_t other = FPI_LOAD(&r->entered, FPI_RELAXED);
 
 		fpi_ring_reopen(r);
 		fpi_log(LIBFP_LOG_ERROR,
-			"ring %s: thread %u called %s while thread %u is inside a call (0: not known)",
-			name_of(r), me, what, p ? p : c);
+			"ring %s: thread %u called %s while a thread is inside a call; "
+			"thread %u came in last",
+			name_of(r), me, what, other);
 		return -EBUSY;
 	}
 	return 0;
@@ -82,70 +96,92 @@ int fpi_ring_shut(fp_ring *r, const char *what)
 
 void fpi_ring_reopen(fp_ring *r)
 {
-	FPI_STORE(&r->dying, 0, FPI_MO(RING_REOPEN, RELEASE));
+	if (r->flags & LIBFP_CHECKED)
+		FPI_STORE(&r->dying, 0, FPI_MO(RING_REOPEN, RELEASE));
 }
 
-static int enter(fp_ring *r, enum side side)
+void fpi_ring_let_out(fp_ring *r)
 {
-	struct fpi_ring_side *s = side == PRODUCER ? r->prod : r->cons;
-	uint32_t sync = side == PRODUCER ? r->state->producer : r->state->consumer;
+	if (!(r->flags & LIBFP_CHECKED))
+		return;
+	/* They only log and leave. Bounded: misuse must not hang the one who destroys. */
+	for (int i = 0; i < 10000 && FPI_LOAD(&r->inside, FPI_MO(RING_LET_OUT, ACQUIRE));
+	     i++)
+		sched_yield();
+}
+
+static int enter(fp_ring *r, enum fpi_ring_side_name side)
+{
 	uint32_t me, other = 0;
 	int err;
 
-	if (!(r->state->flags & LIBFP_CHECKED))
+	if (!(r->flags & LIBFP_CHECKED))
 		return 0;
 	err = enter_handle(r);
-	if (err || sync == LIBFP_MT)
+	if (err)
 		return err;
 	me = (uint32_t)fpi_thread_id();
 	/* Partner: RING_LEAVE_SIDE of the thread that was here before. */
-	if (FPI_CAS(&s->owner, &other, me, FPI_MO(RING_ENTER_SIDE, ACQUIRE)))
+	if (r->sync[side] == LIBFP_MT || FPI_CAS(&side_of(r, side)->owner, &other, me,
+						 FPI_MO(RING_ENTER_SIDE, ACQUIRE))) {
+		FPI_STORE(&r->entered, me, FPI_RELAXED); /* for a log line */
 		return 0;
-	leave_handle(r);
+	}
 	fpi_log(LIBFP_LOG_ERROR,
 		"ring %s: thread %u entered the single-threaded %s side while thread %u is inside",
-		name_of(r), me, side == PRODUCER ? "producer" : "consumer", other);
+		name_of(r), me, side_name(side), other);
+	leave_handle(r);
 	return -EBUSY;
 }
 
-static void leave(fp_ring *r, enum side side)
+static void leave(fp_ring *r, enum fpi_ring_side_name side)
 {
-	struct fpi_ring_side *s = side == PRODUCER ? r->prod : r->cons;
-	uint32_t sync = side == PRODUCER ? r->state->producer : r->state->consumer;
-
-	if (!(r->state->flags & LIBFP_CHECKED))
+	if (!(r->flags & LIBFP_CHECKED))
 		return;
-	if (sync == LIBFP_ST)
+	if (r->sync[side] == LIBFP_ST)
 		/* Partner: RING_ENTER_SIDE. */
-		FPI_STORE(&s->owner, 0, FPI_MO(RING_LEAVE_SIDE, RELEASE));
+		FPI_STORE(&side_of(r, side)->owner, 0, FPI_MO(RING_LEAVE_SIDE, RELEASE));
 	leave_handle(r);
 }
 
-/* An enqueue or dequeue beside an open span of an ST side would destroy it. */
-static int span_in_the_way(const fp_ring *r, enum side side)
+/* Another call on an ST side with a span open would destroy the span. */
+static int span_in_the_way(const fp_ring *r, enum fpi_ring_side_name side)
 {
-	const struct fpi_ring_side *s = side == PRODUCER ? r->prod : r->cons;
+	const struct fpi_ring_side *s = side_of(r, side);
 
-	if (!(r->state->flags & LIBFP_CHECKED) || !s->span_n)
+	if (!(r->flags & LIBFP_CHECKED) || r->sync[side] == LIBFP_MT || !s->span_n)
 		return 0;
 	fpi_log(LIBFP_LOG_ERROR,
-		"ring %s: thread %lld made a call on the single-threaded %s side while a span is open",
-		name_of(r), (long long)fpi_thread_id(),
-		side == PRODUCER ? "producer" : "consumer");
+		"ring %s: thread %lld made a call on the single-threaded %s side while a span "
+		"of thread %u is open",
+		name_of(r), (long long)fpi_thread_id(), side_name(side),
+		FPI_LOAD(&s->span_by, FPI_RELAXED));
 	return 1;
 }
 
-/* A refused commit of a CHECKED ring says what was wrong with it. */
-static void log_commit(const fp_ring *r, const fp_ring_span *span, uint32_t k, int32_t got)
+static void note_reserved(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
 {
-	if (got != -EINVAL || !(r->state->flags & LIBFP_CHECKED))
+	if (got > 0 && (r->flags & LIBFP_CHECKED))
+		FPI_STORE(&side_of(r, side)->span_by, (uint32_t)fpi_thread_id(),
+			  FPI_RELAXED);
+}
+
+/* A refused commit of a CHECKED ring says what was wrong with it. */
+static void log_commit(const fp_ring *r, enum fpi_ring_side_name side,
+		       const fp_ring_span *span, uint32_t k, int32_t got)
+{
+	const uint64_t n = (uint64_t)span->n1 + span->n2;
+
+	if (got != -EINVAL || !(r->flags & LIBFP_CHECKED))
 		return;
-	fpi_log(LIBFP_LOG_ERROR, "ring %s: thread %lld committed %u of a span of %llu: %s",
-		name_of(r), (long long)fpi_thread_id(), k,
-		(unsigned long long)span->n1 + span->n2,
-		k > (uint64_t)span->n1 + span->n2 ?
-			"beyond its size" :
-			"not open (committed before, or not of this side), or not all of it");
+	fpi_log(LIBFP_LOG_ERROR,
+		"ring %s: thread %lld committed %u of a %s span of %llu: %s; the last span of "
+		"this side was reserved by thread %u",
+		name_of(r), (long long)fpi_thread_id(), k, side_name(side),
+		(unsigned long long)n,
+		k > n ? "beyond its size" :
+			"not open (committed before, or not of this side), or not all of it",
+		FPI_LOAD(&side_of(r, side)->span_by, FPI_RELAXED));
 }
 
 /* ---- STATS ---- */
@@ -176,7 +212,7 @@ static void count_enqueue(fp_ring *r, uint64_t n, int32_t got)
 	struct fpi_ring_state *s = r->state;
 	uint64_t used, high;
 
-	if (!(s->flags & LIBFP_STATS) || got < 0)
+	if (!(r->flags & LIBFP_STATS) || got < 0)
 		return;
 	if ((uint32_t)got < n)
 		FPI_FETCH_ADD(&s->refused_full, 1, FPI_RELAXED);
@@ -195,7 +231,7 @@ static void count_dequeue(fp_ring *r, uint64_t n, int32_t got)
 
 	if (got < 0 || (uint32_t)got == n)
 		return;
-	if (r->state->flags & LIBFP_STATS)
+	if (r->flags & LIBFP_STATS)
 		FPI_FETCH_ADD(&r->state->refused_empty, 1, FPI_RELAXED);
 	if (r->gens && fpi_ring_gens_blocked(r, &pos, &by))
 		fpi_ring_note_blocked(r, pos);
@@ -209,7 +245,9 @@ static int32_t guarded_enqueue(fp_ring *r, const void *elems, uint64_t n, uint32
 
 	if (got)
 		return got;
-	got = span_in_the_way(r, PRODUCER) ? -EBUSY : r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
+	got = span_in_the_way(r, PRODUCER) ?
+		      -EBUSY :
+		      r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
 	return got;
@@ -221,7 +259,9 @@ static int32_t guarded_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bul
 
 	if (got)
 		return got;
-	got = span_in_the_way(r, CONSUMER) ? -EBUSY : r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
+	got = span_in_the_way(r, CONSUMER) ?
+		      -EBUSY :
+		      r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
 	return got;
@@ -245,7 +285,10 @@ static int32_t guarded_reserve_enqueue(fp_ring *r, uint32_t n, uint32_t bulk,
 
 	if (got)
 		return got;
+	/* The algorithm refuses, this says why. */
+	span_in_the_way(r, PRODUCER);
 	got = r->raw.reserve_enqueue(r, n, bulk, span);
+	note_reserved(r, PRODUCER, got);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
 	return got;
@@ -258,7 +301,9 @@ static int32_t guarded_reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk,
 
 	if (got)
 		return got;
+	span_in_the_way(r, CONSUMER);
 	got = r->raw.reserve_dequeue(r, n, bulk, span);
+	note_reserved(r, CONSUMER, got);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
 	return got;
@@ -271,7 +316,7 @@ static int32_t guarded_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k
 	if (got)
 		return got;
 	got = r->raw.commit_enqueue(r, span, k);
-	log_commit(r, span, k, got);
+	log_commit(r, PRODUCER, span, k, got);
 	/* On an ST side the slots are in use from here on. */
 	if (got > 0)
 		count_enqueue(r, (uint32_t)got, got);
@@ -286,7 +331,7 @@ static int32_t guarded_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k
 	if (got)
 		return got;
 	got = r->raw.commit_dequeue(r, span, k);
-	log_commit(r, span, k, got);
+	log_commit(r, CONSUMER, span, k, got);
 	leave(r, CONSUMER);
 	return got;
 }

@@ -30,7 +30,7 @@
 #include "base/memory.h"
 #include "base/registry.h"
 
-/* Code for CPUs on which fpi_cpu_avx2() is true (they all have BMI2). */
+/* Code for CPUs on which fpi_cpu_avx2() is true. */
 #if defined(__x86_64__)
 #define FPI_AVX2_TARGET __attribute__((target("avx2,bmi2")))
 #define FPI_AVX2_OR_BASE(name) name##_avx2
@@ -43,10 +43,12 @@
 
 /* One side of a ring, on lines of its own. Only that side writes it. */
 struct fpi_ring_side {
-	fpi_atomic_u64 head;  /* index ring: published; gens: next to claim */
-	uint64_t cached;      /* index ring, private: opposite head as last seen */
-	uint32_t span_n;      /* ST side, private: slots of the open span */
-	fpi_atomic_u32 owner; /* CHECKED: thread inside this ST side, 0: none */
+	fpi_atomic_u64 head;	/* index ring: published; gens: next to claim */
+	uint64_t cached;	/* index ring, private: opposite head as last seen */
+	uint64_t span_pos;	/* ST side, private: the open span */
+	uint32_t span_n;	/* its slots; 0: none is open */
+	fpi_atomic_u32 owner;	/* CHECKED: thread inside this ST side, 0: none */
+	fpi_atomic_u32 span_by; /* CHECKED: thread that reserved the last span */
 } FPI_OWN_LINES;
 
 struct fpi_ring_state {
@@ -77,6 +79,8 @@ struct fpi_ring_state {
 	fpi_atomic_u64 blocked_since; /* when it was first seen, ns */
 } FPI_OWN_LINES;
 
+enum fpi_ring_side_name { FPI_RING_PRODUCER, FPI_RING_CONSUMER };
+
 /* How a side is driven; decides what the single calls have inline. */
 enum fpi_ring_kind {
 	FPI_RING_CALL = 0, /* through the handle's functions */
@@ -97,7 +101,7 @@ typedef int32_t fpi_ring_reserve_fn(fp_ring *r, uint32_t n, uint32_t bulk,
 typedef int32_t fpi_ring_commit_fn(fp_ring *r, fp_ring_span *span, uint32_t k);
 typedef int32_t fpi_ring_peek_fn(fp_ring *r, void *elems, uint32_t n);
 
-#ifndef FPI_RING_FEW /* the model uses fewer, so that small bursts take both paths */
+#ifndef FPI_RING_FEW   /* the model uses fewer, so that small bursts take both paths */
 #define FPI_RING_FEW 8 /* bursts up to here have functions of their own */
 #endif
 
@@ -130,8 +134,13 @@ struct fp_ring {
 	struct fpi_ring_state *state;
 	fpi_atomic_u64 *owners; /* CHECKED: who claimed each slot */
 	uint32_t capacity;
-	fpi_atomic_u32 dying;  /* CHECKED: thread inside destroy or reset, 0: none */
-	fpi_atomic_u32 inside; /* CHECKED: threads inside any call */
+	uint32_t generation; /* fork generation of this handle */
+	/* Copies of the state's: a call that comes during destroy reads them here. */
+	uint32_t flags;
+	uint32_t sync[2];	/* [enum fpi_ring_side_name] */
+	fpi_atomic_u32 dying;	/* CHECKED: thread inside destroy or reset, 0: none */
+	fpi_atomic_u32 inside;	/* CHECKED: threads inside any call */
+	fpi_atomic_u32 entered; /* CHECKED: thread that came in last */
 
 	struct fpi_mem mem;	  /* this handle */
 	struct fpi_mem state_mem; /* none: the state is the caller's memory */
@@ -192,8 +201,8 @@ FPI_INLINE uint64_t fpi_span_token(uint64_t pos, uint64_t side)
 }
 
 /* Describes slots [pos, pos + n) in span. */
-void fpi_ring_span_set(const fp_ring *r, fp_ring_span *span, uint64_t pos,
-		       uint32_t n, uint64_t side);
+void fpi_ring_span_set(const fp_ring *r, fp_ring_span *span, uint64_t pos, uint32_t n,
+		       uint64_t side);
 /* True if the span has the form of an open one of this side; sets *pos, *n. */
 int fpi_ring_span_get(const fp_ring *r, const fp_ring_span *span, uint64_t side,
 		      uint64_t *pos, uint32_t *n);
@@ -221,6 +230,8 @@ void fpi_ring_guard_ops(fp_ring *r);
 /* CHECKED: keeps calls out for destroy or reset; -EBUSY if one is inside. */
 int fpi_ring_shut(fp_ring *r, const char *what);
 void fpi_ring_reopen(fp_ring *r);
+/* CHECKED: lets calls that came during destroy find their way out of the handle. */
+void fpi_ring_let_out(fp_ring *r);
 /* fp_ring_close() of a CHECKED ring. */
 int fpi_ring_guarded_close(fp_ring *r);
 /* Notes when the head is first seen blocked; returns that time, 0 if it is not. */

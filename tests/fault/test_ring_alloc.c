@@ -13,79 +13,79 @@
 static void create_fails_cleanly_at_every_allocation(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 32; flags++)
-			for (int64_t at = 0, done = 0; !done; at++) {
-				struct rt_heap heap = { .fail_at = at };
-				fp_allocator a = rt_heap_allocator(&heap);
-				fp_ring_opts o = rt_opts(100, 12, m, flags);
-				fp_ring *r = UNTOUCHED, *found = UNTOUCHED;
-				int rc;
+	for (uint32_t flags = 0; flags < 32; flags++)
+		for (int64_t at = 0, done = 0; !done; at++) {
+			struct rt_heap heap = { .fail_at = at };
+			fp_allocator a = rt_heap_allocator(&heap);
+			fp_ring_opts o = rt_opts(100, 12, m, flags);
+			fp_ring *r = UNTOUCHED, *found = UNTOUCHED;
+			int rc;
 
-				fpt_where("%s flags %#x allocation %" PRId64, m->name, flags, at);
-				o.allocator = &a;
-				o.name = "may fail";
-				rt_log_begin();
-				rc = fp_ring_create(&o, &r);
-				if (rc == 0) {
-					done = 1;
-					CHECK(at >= 1);
-					CHECK_EQ(heap.allocs, at);
-					CHECK_EQ(rt_log.lines, 0);
-					CHECK_EQ(fp_ring_destroy(r), 0);
-				} else {
-					CHECK_EQ(rc, -ENOMEM);
-					CHECK(r == UNTOUCHED);
-					CHECK_EQ(rt_log.lines, 1);
-				}
-				rt_log_end();
-				CHECK_EQ(heap.live, 0);
-				CHECK_EQ(heap.live_bytes, 0);
-				CHECK_EQ(heap.bad, 0);
-				CHECK_EQ(fp_ring_lookup("may fail", &found), -ENOENT);
-				/* the name is not taken by what never was */
-				heap.fail_at = -1;
-				CHECK_EQ(fp_ring_create(&o, &r), 0);
+			fpt_where("%s flags %#x allocation %" PRId64, m->name, flags, at);
+			o.allocator = &a;
+			o.name = "may fail";
+			rt_log_begin();
+			rc = fp_ring_create(&o, &r);
+			if (rc == 0) {
+				done = 1;
+				CHECK(at >= 1);
+				CHECK_EQ(heap.allocs, at);
+				CHECK_EQ(rt_log.lines, 0);
 				CHECK_EQ(fp_ring_destroy(r), 0);
-				CHECK_EQ(heap.live, 0);
+			} else {
+				CHECK_EQ(rc, -ENOMEM);
+				CHECK(r == UNTOUCHED);
+				CHECK_EQ(rt_log.lines, 1);
 			}
+			rt_log_end();
+			CHECK_EQ(heap.live, 0);
+			CHECK_EQ(heap.live_bytes, 0);
+			CHECK_EQ(heap.bad, 0);
+			CHECK_EQ(fp_ring_lookup("may fail", &found), -ENOENT);
+			/* the name is not taken by what never was */
+			heap.fail_at = -1;
+			CHECK_EQ(fp_ring_create(&o, &r), 0);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+			CHECK_EQ(heap.live, 0);
+		}
 }
 
 static void init_fails_cleanly_at_every_allocation(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++)
-			for (int64_t at = 0, done = 0; !done; at++) {
-				struct rt_heap heap = { .fail_at = at };
-				fp_allocator a = rt_heap_allocator(&heap);
-				fp_ring_opts o = rt_opts(100, 12, m, flags);
-				size_t size = (size_t)fp_ring_memsize(&o);
-				unsigned char *mem = aligned_alloc(LIBFP_RING_ALIGN, size);
-				fp_ring *r = UNTOUCHED;
-				int rc;
+	for (uint32_t flags = 0; flags < 4; flags++)
+		for (int64_t at = 0, done = 0; !done; at++) {
+			struct rt_heap heap = { .fail_at = at };
+			fp_allocator a = rt_heap_allocator(&heap);
+			fp_ring_opts o = rt_opts(100, 12, m, flags);
+			size_t size = (size_t)fp_ring_memsize(&o);
+			unsigned char *mem = aligned_alloc(LIBFP_RING_ALIGN, size);
+			fp_ring *r = UNTOUCHED;
+			int rc;
 
-				fpt_where("%s flags %#x allocation %" PRId64, m->name, flags, at);
-				CHECK(mem != NULL);
-				memset(mem, 0x6b, size);
-				o.allocator = &a;
-				o.name = "may fail";
-				rt_log_begin();
-				rc = fp_ring_init(mem, size, &o, &r);
-				if (rc == 0) {
-					done = 1;
-					CHECK_EQ(fp_ring_destroy(r), 0);
-				} else {
-					CHECK_EQ(rc, -ENOMEM);
-					CHECK(r == UNTOUCHED);
-					CHECK_EQ(rt_log.lines, 1);
-					for (size_t i = 0; i < size; i++)
-						CHECK_EQ(mem[i], 0x6b);
-				}
-				rt_log_end();
-				CHECK_EQ(heap.live, 0);
-				CHECK_EQ(heap.bad, 0);
-				CHECK_EQ(fp_ring_lookup("may fail", &r), -ENOENT);
-				free(mem);
+			fpt_where("%s flags %#x allocation %" PRId64, m->name, flags, at);
+			CHECK(mem != NULL);
+			memset(mem, 0x6b, size);
+			o.allocator = &a;
+			o.name = "may fail";
+			rt_log_begin();
+			rc = fp_ring_init(mem, size, &o, &r);
+			if (rc == 0) {
+				done = 1;
+				CHECK_EQ(fp_ring_destroy(r), 0);
+			} else {
+				CHECK_EQ(rc, -ENOMEM);
+				CHECK(r == UNTOUCHED);
+				CHECK_EQ(rt_log.lines, 1);
+				for (size_t i = 0; i < size; i++)
+					CHECK_EQ(mem[i], 0x6b);
 			}
+			rt_log_end();
+			CHECK_EQ(heap.live, 0);
+			CHECK_EQ(heap.bad, 0);
+			CHECK_EQ(fp_ring_lookup("may fail", &r), -ENOENT);
+			free(mem);
+		}
 }
 
 /* A name that is taken is found out after the memory was: all of it goes back. */
@@ -172,7 +172,8 @@ static void without_memory_everything_says_so(void)
 /* More than any machine has: quickly, and nothing is left behind. */
 static void more_than_there_is_fails_quickly(void)
 {
-	fp_ring_opts o = rt_opts(LIBFP_RING_CAPACITY_MAX, LIBFP_RING_ELEM_MAX, &rt_modes[3], 0);
+	fp_ring_opts o =
+		rt_opts(LIBFP_RING_CAPACITY_MAX, LIBFP_RING_ELEM_MAX, &rt_modes[3], 0);
 	fp_ring *r = UNTOUCHED;
 	int rc;
 

@@ -283,7 +283,7 @@ static int child_uses_the_registry(void)
 
 	EXPECT(fpi_registry_lookup(&reg, "kept", &found) == 0);
 	EXPECT(found == &kept);
-	EXPECT(fpi_registry_retire(&kept) == -EBUSY);
+	EXPECT(fpi_registry_retire(&kept, 0) == -EBUSY);
 	EXPECT(fpi_registry_unref(&kept) == 0);
 	EXPECT(fpi_registry_lookup(&reg, "in work", &found) == -ENOENT);
 	/* Its create ended with the parent's thread: the name is free. */
@@ -292,8 +292,8 @@ static int child_uses_the_registry(void)
 	EXPECT(fpi_registry_lookup(&reg, "in work", &found) == 0);
 	EXPECT(found == &more);
 	EXPECT(fpi_registry_unref(&more) == 0);
-	EXPECT(fpi_registry_retire(&more) == 0);
-	EXPECT(fpi_registry_retire(&kept) == 0);
+	EXPECT(fpi_registry_retire(&more, 0) == 0);
+	EXPECT(fpi_registry_retire(&kept, 0) == 0);
 	EXPECT(fpi_registry_lookup(&reg, "kept", &found) == -ENOENT);
 	return 0;
 }
@@ -323,7 +323,7 @@ static void the_registry_works_in_the_child_at_every_step_of_a_change(void)
 		if (held[i].change == reserve_in_work)
 			cancel_in_work();
 	}
-	CHECK_EQ(fpi_registry_retire(&kept), 0);
+	CHECK_EQ(fpi_registry_retire(&kept, 0), 0);
 }
 
 static void half_a_create(void)
@@ -345,7 +345,7 @@ static void a_name_reserved_by_a_thread_of_the_parent_is_free_in_the_child(void)
 	CHECK_EQ(status, 0);
 	CHECK_EQ(parent_rc, -EEXIST);
 	fpi_registry_cancel(&in_work);
-	CHECK_EQ(fpi_registry_retire(&kept), 0);
+	CHECK_EQ(fpi_registry_retire(&kept, 0), 0);
 }
 
 /* ---- slots ---- */

@@ -54,23 +54,23 @@ static void create_and_use(void *arg)
 {
 	(void)arg;
 	RT_EACH_MODE(m)
-		for (int i = 0; i < 50; i++) {
-			fp_ring_opts o = rt_opts(5, 8, m, (uint32_t)i % 4);
-			fp_ring *r = NULL, *found = NULL;
-			uint64_t e = 0;
+	for (int i = 0; i < 50; i++) {
+		fp_ring_opts o = rt_opts(5, 8, m, (uint32_t)i % 4);
+		fp_ring *r = NULL, *found = NULL;
+		uint64_t e = 0;
 
-			o.name = i % 2 ? "after the fork" : NULL;
-			CHECK_EQ(fp_ring_create(&o, &r), 0);
-			CHECK_EQ(fp_ring_enqueue_u64(r, 7), 1);
-			CHECK_EQ(fp_ring_dequeue_u64(r, &e), 1);
-			CHECK_EQ(e, 7);
-			if (o.name) {
-				CHECK_EQ(fp_ring_lookup("after the fork", &found), 0);
-				CHECK(found == r);
-				CHECK_EQ(fp_ring_unref(r), 0);
-			}
-			CHECK_EQ(fp_ring_destroy(r), 0);
+		o.name = i % 2 ? "after the fork" : NULL;
+		CHECK_EQ(fp_ring_create(&o, &r), 0);
+		CHECK_EQ(fp_ring_enqueue_u64(r, 7), 1);
+		CHECK_EQ(fp_ring_dequeue_u64(r, &e), 1);
+		CHECK_EQ(e, 7);
+		if (o.name) {
+			CHECK_EQ(fp_ring_lookup("after the fork", &found), 0);
+			CHECK(found == r);
+			CHECK_EQ(fp_ring_unref(r), 0);
 		}
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void use_an_idle_ring(void *arg)
@@ -113,15 +113,15 @@ static void untouched(struct rings *s)
 static void with_rings(void (*fn)(void *))
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++) {
-			struct rings s;
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		struct rings s;
 
-			fpt_where("%s flags %u", m->name, flags);
-			make(&s, m, flags);
-			rt_in_child(fn, &s);
-			untouched(&s);
-			unmake(&s);
-		}
+		fpt_where("%s flags %u", m->name, flags);
+		make(&s, m, flags);
+		rt_in_child(fn, &s);
+		untouched(&s);
+		unmake(&s);
+	}
 }
 
 static void a_child_destroys_what_was_made_before(void)
@@ -210,7 +210,8 @@ static void *enqueue_held(void *arg)
 
 static void a_child_destroys_a_ring_that_a_thread_was_inside(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		struct rings s;
 		struct rt_hold h;
 		struct inside i = { &s, &h };
@@ -234,6 +235,43 @@ static void a_child_destroys_a_ring_that_a_thread_was_inside(void)
 
 /* ---- a handle made before the fork, a ring in shared memory ---- */
 
+static void destroy_one(void *arg)
+{
+	CHECK_EQ(fp_ring_destroy(arg), 0);
+}
+
+/* What the parent's threads hold does not exist in the child. */
+static void a_child_destroys_what_the_parent_holds(void)
+{
+	for (int flags = 0; flags <= (int)LIBFP_CHECKED; flags += LIBFP_CHECKED) {
+		RT_EACH_MODE(m)
+		{
+			fp_ring *r = rt_ring(8, 8, m, (uint32_t)flags);
+			fp_ring_span s;
+			struct rt_hold h;
+			struct rings held = { .named = r };
+			struct inside i = { &held, &h };
+			pthread_t t;
+
+			fpt_where("%s flags %d", m->name, flags);
+			/* An open span, */
+			CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
+			rt_in_child(destroy_one, r);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
+			/* and a thread inside a ring on which spans were used. */
+			rt_hold_init(&h, NULL);
+			CHECK_EQ(pthread_create(&t, NULL, enqueue_held, &i), 0);
+			CHECK(rt_hold_reached(&h));
+			rt_in_child(destroy_one, r);
+			rt_hold_release(&h);
+			pthread_join(t, NULL);
+			rt_hold_end(&h);
+			CHECK_EQ(fp_ring_count(r), 3);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
+	}
+}
+
 static void send_a_thousand(void *arg)
 {
 	fp_ring *r = arg;
@@ -247,7 +285,8 @@ static void send_a_thousand(void *arg)
 
 static void an_inherited_handle_reaches_the_parent(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(10, 8, m, 0);
 		size_t size = (size_t)fp_ring_memsize(&o);
 		void *mem = rt_shared(size);
@@ -279,6 +318,7 @@ int main(int argc, char **argv)
 		FPT_CASE(a_child_uses_an_idle_ring),
 		FPT_CASE(a_child_does_not_wait_for_the_parents_locks),
 		FPT_CASE(a_child_destroys_a_ring_that_a_thread_was_inside),
+		FPT_CASE(a_child_destroys_what_the_parent_holds),
 		FPT_CASE(an_inherited_handle_reaches_the_parent),
 	};
 

@@ -15,10 +15,10 @@
 #define SIZE 512 /* a long copy: more stops fall into it */
 
 struct shared {
-	uint32_t stop; /* atomic: the child ends */
+	uint32_t stop;	/* atomic: the child ends */
 	uint32_t calls; /* atomic: of the child, that moved something */
 	uint32_t mode;
-	int step;	/* the child stops itself at this step; -1: never */
+	int step; /* the child stops itself at this step; -1: never */
 	uint32_t op;
 	struct rc_tally accepted; /* by the child */
 	struct rc_consumer taken; /* by the child */
@@ -57,7 +57,8 @@ static uint64_t alarm_seed;
 
 static void arm(void)
 {
-	struct itimerval t = { .it_value.tv_usec = 10 + (long)(fpt_random(&alarm_seed) >> 33) % 300 };
+	struct itimerval t = { .it_value.tv_usec =
+				       10 + (long)(fpt_random(&alarm_seed) >> 33) % 300 };
 
 	setitimer(ITIMER_REAL, &t, NULL);
 }
@@ -146,7 +147,8 @@ static uint32_t fill_up(struct rt_producer *p)
 
 static void a_producer_stopped_at_random_moments(void)
 {
-	uint64_t seed = fpt_seed(), holes = 0, rounds = fpt_scale(RT_SAMPLE ? 40 : 150, 20000);
+	uint64_t seed = fpt_seed(), holes = 0,
+		 rounds = fpt_scale(RT_SAMPLE ? 40 : 150, 20000);
 
 	for (int i = 2; i < 4; i++) {
 		struct rc_tally in = { 0, 0 };
@@ -290,7 +292,8 @@ static void child_produces_once(void *arg)
 	else {
 		got = fp_ring_reserve_enqueue(r, 3, 0, &span);
 		for (int32_t i = 0; i < got; i++)
-			memcpy(rt_span_at(&span, SIZE, (uint32_t)i), elems + i * SIZE, SIZE);
+			memcpy(rt_span_at(&span, SIZE, (uint32_t)i), elems + i * SIZE,
+			       SIZE);
 		if (got > 0)
 			got = fp_ring_commit_enqueue(r, &span, (uint32_t)got);
 	}
@@ -327,8 +330,12 @@ static void a_producer_stopped_at_each_step(void)
 						CHECK_EQ(rt_consume_all(&c), CAP);
 						fpi_ring_start_at(r, 63);
 						for (int k = 0; k < CAP - 1; k++) {
-							CHECK_EQ(fp_ring_enqueue(r, p.buf), 1);
-							CHECK_EQ(fp_ring_dequeue(r, p.buf), 1);
+							CHECK_EQ(
+								fp_ring_enqueue(r, p.buf),
+								1);
+							CHECK_EQ(
+								fp_ring_dequeue(r, p.buf),
+								1);
 						}
 					}
 					child = rt_child(child_produces_once, s);

@@ -75,7 +75,7 @@ static int try_destroy(struct worker *w, unsigned which)
 		return 0;
 	/* Counted down before: a moment later the name is somebody else's. */
 	atomic_fetch_sub(&owners[which], 1);
-	rc = fpi_registry_retire(&o->name);
+	rc = fpi_registry_retire(&o->name, 0);
 	if (rc) {
 		CHECK_EQ(rc, -EBUSY);
 		atomic_fetch_add(&owners[which], 1);

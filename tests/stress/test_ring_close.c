@@ -67,8 +67,12 @@ static void *close_it(void *arg)
 static void one_round(const struct rt_mode *m, uint32_t cap, uint64_t *seed)
 {
 	static struct round round;
-	int producers = m->producer == LIBFP_ST ? 1 : 1 + (int)(fpt_random(seed) >> 33) % SIDE_MAX;
-	int consumers = m->consumer == LIBFP_ST ? 1 : 1 + (int)(fpt_random(seed) >> 33) % SIDE_MAX;
+	int producers = m->producer == LIBFP_ST ?
+				1 :
+				1 + (int)(fpt_random(seed) >> 33) % SIDE_MAX;
+	int consumers = m->consumer == LIBFP_ST ?
+				1 :
+				1 + (int)(fpt_random(seed) >> 33) % SIDE_MAX;
 	struct rc_tally in = { 0, 0 }, out = { 0, 0 };
 	struct job jobs[2 * SIDE_MAX + 1];
 	int n = 0;
@@ -88,7 +92,9 @@ static void one_round(const struct rt_mode *m, uint32_t cap, uint64_t *seed)
 
 		jobs[n] = (struct job){ .round = &round, .index = c < 0 ? i : c };
 		CHECK_EQ(pthread_create(&jobs[n].thread, NULL,
-					c < 0 ? produce : c < consumers ? consume : close_it,
+					c < 0	      ? produce :
+					c < consumers ? consume :
+							close_it,
 					&jobs[n]),
 			 0);
 	}
@@ -113,8 +119,8 @@ static void close_under_load(void)
 	uint64_t seed = fpt_seed(), rounds = fpt_scale(40, 4000);
 
 	RT_EACH_MODE(m)
-		for (uint64_t i = 0; i < rounds; i++)
-			one_round(m, caps[i % FPT_LEN(caps)], &seed);
+	for (uint64_t i = 0; i < rounds; i++)
+		one_round(m, caps[i % FPT_LEN(caps)], &seed);
 }
 
 int main(int argc, char **argv)

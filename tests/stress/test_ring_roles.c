@@ -72,8 +72,9 @@ static void play(uint32_t n, uint32_t cap, uint32_t size, uint64_t rounds, int h
 	}
 	for (uint32_t i = 0; i < all; i++)
 		CHECK_EQ(pthread_create(&a[i].thread, NULL,
-					i < n ? alternate :
-					i == n ? only_produce : only_consume,
+					i < n  ? alternate :
+					i == n ? only_produce :
+						 only_consume,
 					&a[i]),
 			 0);
 	for (uint32_t i = 0; i < n; i++)
@@ -171,7 +172,8 @@ static void bulks_to_two_consumers_never_pass_the_producer(void)
 		CHECK(c != NULL);
 		for (int i = 0; i < 2; i++) {
 			c[i].r = r;
-			CHECK_EQ(pthread_create(&c[i].thread, NULL, consume_bulk, &c[i]), 0);
+			CHECK_EQ(pthread_create(&c[i].thread, NULL, consume_bulk, &c[i]),
+				 0);
 		}
 		for (uint64_t v = 0; v < n;) {
 			int32_t got;
@@ -201,29 +203,29 @@ static void a_thread_that_feeds_itself(void)
 	uint64_t seed = fpt_seed();
 
 	RT_EACH_MODE(m)
-		for (uint32_t cap = 1; cap <= 9; cap += 2) {
-			fp_ring *r = rt_ring(cap, 8, m, 0);
-			struct rc_tally in = { 0, 0 };
-			struct player a = { .r = r };
+	for (uint32_t cap = 1; cap <= 9; cap += 2) {
+		fp_ring *r = rt_ring(cap, 8, m, 0);
+		struct rc_tally in = { 0, 0 };
+		struct player a = { .r = r };
 
-			fpt_where("%s capacity %u", m->name, cap);
-			rt_producer_init(&a.p, r, 0, fpt_random(&seed));
-			rt_consumer_init(&a.c, r, fpt_random(&seed));
-			for (int i = 0; i < 3000; i++) {
-				while (rt_produce(&a.p, UINT32_MAX) > 0)
-					;
-				if (i % 2)
-					rt_consume(&a.c);
-				else
-					rt_consume_all(&a.c);
-			}
-			rt_consume_all(&a.c);
-			rc_add(&in, &a.p.accepted);
-			rc_conserved(&in, &a.c.checker.tally);
-			free(a.p.buf);
-			free(a.c.buf);
-			CHECK_EQ(fp_ring_destroy(r), 0);
+		fpt_where("%s capacity %u", m->name, cap);
+		rt_producer_init(&a.p, r, 0, fpt_random(&seed));
+		rt_consumer_init(&a.c, r, fpt_random(&seed));
+		for (int i = 0; i < 3000; i++) {
+			while (rt_produce(&a.p, UINT32_MAX) > 0)
+				;
+			if (i % 2)
+				rt_consume(&a.c);
+			else
+				rt_consume_all(&a.c);
 		}
+		rt_consume_all(&a.c);
+		rc_add(&in, &a.p.accepted);
+		rc_conserved(&in, &a.c.checker.tally);
+		free(a.p.buf);
+		free(a.c.buf);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 /* ---- payloads behind pointers ---- */
@@ -275,41 +277,39 @@ static void payloads_are_never_stale(void)
 	static struct payload pool[32];
 
 	RT_EACH_MODE(m)
-		for (uint32_t burst = 1; burst <= 32; burst *= 32) {
-			struct courier k = { .n = fpt_scale(20000, 10000000),
-					     .burst = burst };
-			struct payload *p[32];
-			uint64_t v = 0;
-			uint32_t tries = 0;
-			int32_t got;
+	for (uint32_t burst = 1; burst <= 32; burst *= 32) {
+		struct courier k = { .n = fpt_scale(20000, 10000000), .burst = burst };
+		struct payload *p[32];
+		uint64_t v = 0;
+		uint32_t tries = 0;
+		int32_t got;
 
-			fpt_where("%s burst %u", m->name, burst);
-			k.full = rt_ring(32, sizeof(void *), m, 0);
-			k.empty = rt_ring(32, sizeof(void *), m, 0);
-			for (int i = 0; i < 32; i++) {
-				p[0] = &pool[i];
-				CHECK_EQ(fp_ring_enqueue(k.empty, p), 1);
-			}
-			CHECK_EQ(pthread_create(&k.thread, NULL, write_payloads, &k), 0);
-			while ((got = fp_ring_dequeue_burst(k.full, p, burst, NULL)) !=
-			       -EPIPE) {
-				for (int32_t i = 0; i < got; i++, v++) {
-					CHECK_EQ(p[i]->number, v);
-					for (uint32_t w = 0; w < 6; w++)
-						CHECK_EQ(p[i]->words[w], rt_word(v, w));
-					memset(p[i], 0, sizeof(*p[i]));
-				}
-				/* "full" while the writer is still inside its dequeue */
-				while (got && fp_ring_enqueue_bulk(k.empty, p, (uint32_t)got,
-								   NULL) == 0)
-					sched_yield();
-				rt_back_off(&tries, got);
-			}
-			pthread_join(k.thread, NULL);
-			CHECK(v >= k.n);
-			CHECK_EQ(fp_ring_destroy(k.full), 0);
-			CHECK_EQ(fp_ring_destroy(k.empty), 0);
+		fpt_where("%s burst %u", m->name, burst);
+		k.full = rt_ring(32, sizeof(void *), m, 0);
+		k.empty = rt_ring(32, sizeof(void *), m, 0);
+		for (int i = 0; i < 32; i++) {
+			p[0] = &pool[i];
+			CHECK_EQ(fp_ring_enqueue(k.empty, p), 1);
 		}
+		CHECK_EQ(pthread_create(&k.thread, NULL, write_payloads, &k), 0);
+		while ((got = fp_ring_dequeue_burst(k.full, p, burst, NULL)) != -EPIPE) {
+			for (int32_t i = 0; i < got; i++, v++) {
+				CHECK_EQ(p[i]->number, v);
+				for (uint32_t w = 0; w < 6; w++)
+					CHECK_EQ(p[i]->words[w], rt_word(v, w));
+				memset(p[i], 0, sizeof(*p[i]));
+			}
+			/* "full" while the writer is still inside its dequeue */
+			while (got &&
+			       fp_ring_enqueue_bulk(k.empty, p, (uint32_t)got, NULL) == 0)
+				sched_yield();
+			rt_back_off(&tries, got);
+		}
+		pthread_join(k.thread, NULL);
+		CHECK(v >= k.n);
+		CHECK_EQ(fp_ring_destroy(k.full), 0);
+		CHECK_EQ(fp_ring_destroy(k.empty), 0);
+	}
 }
 
 /* ---- names ---- */
@@ -373,7 +373,8 @@ static void a_ring_found_by_name_is_whole(void)
 
 	CHECK_EQ(pthread_create(&maker.thread, NULL, make_and_destroy, &maker), 0);
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(pthread_create(&lookers[i].thread, NULL, look_up, &lookers[i]), 0);
+		CHECK_EQ(pthread_create(&lookers[i].thread, NULL, look_up, &lookers[i]),
+			 0);
 	pthread_join(maker.thread, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_join(lookers[i].thread, NULL);

@@ -254,15 +254,15 @@ static void every_step(int (*one)(const struct rt_mode *, uint32_t, uint32_t, ui
 	static const uint32_t caps[] = { 8, 7 };
 
 	RT_EACH_MODE(m)
-		for (size_t c = 0; c < FPT_LEN(caps); c++)
-			for (uint32_t moved = 0; moved < caps[c]; moved += 2)
-				for (int op = 0; op < OPS; op++) {
-					int step = 0;
+	for (size_t c = 0; c < FPT_LEN(caps); c++)
+		for (uint32_t moved = 0; moved < caps[c]; moved += 2)
+			for (int op = 0; op < OPS; op++) {
+				int step = 0;
 
-					while (one(m, caps[c], 3, moved, (enum op)op, step))
-						step++;
-					CHECK(step >= least);
-				}
+				while (one(m, caps[c], 3, moved, (enum op)op, step))
+					step++;
+				CHECK(step >= least);
+			}
 }
 
 static void a_producer_stopped_at_each_step(void)
@@ -317,7 +317,8 @@ static void close_with_a_producer_stopped_at_each_step(void)
 				v.hold.skip = step;
 				fpt_where("%s op %d step %d", rt_modes[i].name, op, step);
 				CHECK_EQ(fp_ring_enqueue_u64(r, rc_head(0, 0)), 1);
-				CHECK_EQ(pthread_create(&v.thread, NULL, victim_main, &v), 0);
+				CHECK_EQ(pthread_create(&v.thread, NULL, victim_main, &v),
+					 0);
 				held = rt_hold_reached(&v.hold);
 				CHECK_EQ(fp_ring_close(r), 0);
 				CHECK_EQ(fp_ring_enqueue_u64(r, rc_head(0, 1)), -EPIPE);

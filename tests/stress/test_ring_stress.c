@@ -124,16 +124,46 @@ static void all_capacities(const struct rt_mode *m, int producers, int consumers
 	}
 }
 
-static void st_st_1p1c(void) { all_capacities(&rt_modes[0], 1, 1); }
-static void st_mt_1p1c(void) { all_capacities(&rt_modes[1], 1, 1); }
-static void st_mt_1p2c(void) { all_capacities(&rt_modes[1], 1, 2); }
-static void st_mt_1p4c(void) { all_capacities(&rt_modes[1], 1, 4); }
-static void mt_st_1p1c(void) { all_capacities(&rt_modes[2], 1, 1); }
-static void mt_st_2p1c(void) { all_capacities(&rt_modes[2], 2, 1); }
-static void mt_st_4p1c(void) { all_capacities(&rt_modes[2], 4, 1); }
-static void mt_mt_1p1c(void) { all_capacities(&rt_modes[3], 1, 1); }
-static void mt_mt_2p2c(void) { all_capacities(&rt_modes[3], 2, 2); }
-static void mt_mt_4p4c(void) { all_capacities(&rt_modes[3], 4, 4); }
+static void st_st_1p1c(void)
+{
+	all_capacities(&rt_modes[0], 1, 1);
+}
+static void st_mt_1p1c(void)
+{
+	all_capacities(&rt_modes[1], 1, 1);
+}
+static void st_mt_1p2c(void)
+{
+	all_capacities(&rt_modes[1], 1, 2);
+}
+static void st_mt_1p4c(void)
+{
+	all_capacities(&rt_modes[1], 1, 4);
+}
+static void mt_st_1p1c(void)
+{
+	all_capacities(&rt_modes[2], 1, 1);
+}
+static void mt_st_2p1c(void)
+{
+	all_capacities(&rt_modes[2], 2, 1);
+}
+static void mt_st_4p1c(void)
+{
+	all_capacities(&rt_modes[2], 4, 1);
+}
+static void mt_mt_1p1c(void)
+{
+	all_capacities(&rt_modes[3], 1, 1);
+}
+static void mt_mt_2p2c(void)
+{
+	all_capacities(&rt_modes[3], 2, 2);
+}
+static void mt_mt_4p4c(void)
+{
+	all_capacities(&rt_modes[3], 4, 4);
+}
 
 int main(int argc, char **argv)
 {

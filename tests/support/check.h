@@ -33,7 +33,10 @@ struct fpt_case {
 	const char *name;
 	void (*run)(void);
 };
-#define FPT_CASE(fn) { #fn, fn }
+#define FPT_CASE(fn)                   \
+	{                              \
+		.name = #fn, .run = fn \
+	}
 #define FPT_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static _Thread_local jmp_buf *fpt_back; /* set on the thread that runs cases */
@@ -41,8 +44,7 @@ static _Thread_local char fpt_place[160];
 static int fpt_failures;
 
 /* Says which setting this thread works on, for the report of a failed CHECK. */
-__attribute__((format(printf, 1, 2))) static inline void fpt_where(const char *fmt,
-								    ...)
+__attribute__((format(printf, 1, 2))) static inline void fpt_where(const char *fmt, ...)
 {
 	va_list args;
 
@@ -62,25 +64,24 @@ static inline void fpt_fail(const char *file, int line)
 	exit(1); /* a helper thread: the program cannot go on sensibly */
 }
 
-#define CHECK(cond)                                                \
-	do {                                                       \
-		if (!(cond)) {                                     \
-			fprintf(stderr, "  FAILED: %s\n", #cond);  \
-			fpt_fail(__FILE__, __LINE__);              \
-		}                                                  \
+#define CHECK(cond)                                               \
+	do {                                                      \
+		if (!(cond)) {                                    \
+			fprintf(stderr, "  FAILED: %s\n", #cond); \
+			fpt_fail(__FILE__, __LINE__);             \
+		}                                                 \
 	} while (0)
 
 /* Both sides as signed 64-bit integers, printed when they differ. */
-#define CHECK_EQ(a, b)                                                       \
-	do {                                                                 \
-		int64_t a_ = (int64_t)(a), b_ = (int64_t)(b);                \
-		if (a_ != b_) {                                              \
-			fprintf(stderr,                                      \
-				"  FAILED: %s == %s (%" PRId64 " != %" PRId64 \
-				")\n",                                       \
-				#a, #b, a_, b_);                             \
-			fpt_fail(__FILE__, __LINE__);                        \
-		}                                                            \
+#define CHECK_EQ(a, b)                                                                   \
+	do {                                                                             \
+		int64_t a_ = (int64_t)(a), b_ = (int64_t)(b);                            \
+		if (a_ != b_) {                                                          \
+			fprintf(stderr,                                                  \
+				"  FAILED: %s == %s (%" PRId64 " != %" PRId64 ")\n", #a, \
+				#b, a_, b_);                                             \
+			fpt_fail(__FILE__, __LINE__);                                    \
+		}                                                                        \
 	} while (0)
 
 /*
@@ -111,8 +112,7 @@ static inline uint64_t fpt_random(uint64_t *state)
 static inline uint64_t fpt_seed(void)
 {
 	const char *s = getenv("LIBFP_TEST_SEED");
-	uint64_t seed = s ? strtoull(s, NULL, 0) :
-			    (uint64_t)time(NULL) * 2654435761u + 1;
+	uint64_t seed = s ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 2654435761u + 1;
 
 	printf("  seed: LIBFP_TEST_SEED=%" PRIu64 "\n", seed);
 	return seed ? seed : 1;
@@ -130,8 +130,7 @@ __attribute__((noinline)) static void fpt_run(const struct fpt_case *c)
 	fpt_back = NULL;
 }
 
-static inline int fpt_main(int argc, char **argv, const struct fpt_case *cases,
-			   size_t n)
+static inline int fpt_main(int argc, char **argv, const struct fpt_case *cases, size_t n)
 {
 	int ran = 0;
 

@@ -183,8 +183,8 @@ static inline unsigned char *rt_span_at(const fp_ring_span *s, uint32_t elem_siz
 			   (unsigned char *)s->ptr2 + (size_t)(i - s->n1) * elem_size;
 }
 
-static inline void rt_span_fill(const fp_ring_span *s, uint32_t elem_size,
-				uint64_t first, uint32_t n)
+static inline void rt_span_fill(const fp_ring_span *s, uint32_t elem_size, uint64_t first,
+				uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		rt_fill(rt_span_at(s, elem_size, i), elem_size, first + i, 1);
@@ -237,11 +237,11 @@ static inline void rt_log_end(void)
 /* ---- an allocator that counts, checks and can fail ---- */
 
 struct rt_heap {
-	int64_t live;	      /* blocks out */
+	int64_t live; /* blocks out */
 	uint64_t live_bytes;
 	uint64_t allocs;
-	int64_t fail_at;      /* this allocation fails, counted from 0; -1: none */
-	int bad;	      /* frees whose size or alignment was not the alloc's */
+	int64_t fail_at; /* this allocation fails, counted from 0; -1: none */
+	int bad;	 /* frees whose size or alignment was not the alloc's */
 };
 
 struct rt_heap_block {

@@ -112,7 +112,8 @@ static inline int32_t rt_produce(struct rt_producer *p, uint64_t most)
 			if (fpt_random(&p->seed) >> 62 == 0)
 				k = (uint32_t)(fpt_random(&p->seed) >> 33) % (k + 1);
 			for (uint32_t i = 0; i < k; i++)
-				rc_make(rt_span_at(&s, size, i), size, p->id, p->number + i);
+				rc_make(rt_span_at(&s, size, i), size, p->id,
+					p->number + i);
 			got = fp_ring_commit_enqueue(p->r, &s, k);
 			CHECK(got == (int32_t)k ||
 			      (got == -EPIPE && p->r->state->producer == LIBFP_ST));

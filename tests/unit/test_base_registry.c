@@ -87,11 +87,11 @@ static void a_taken_name_is_refused_and_a_retired_one_is_free(void)
 	CHECK_EQ(fpi_registry_reserve(&reg, &b.name, "a", &b), -EEXIST);
 	/* After a refusal b has no name: nothing to give back. */
 	fpi_registry_cancel(&b.name);
-	CHECK_EQ(fpi_registry_retire(&b.name), 0);
-	CHECK_EQ(fpi_registry_retire(&a.name), 0);
+	CHECK_EQ(fpi_registry_retire(&b.name, 0), 0);
+	CHECK_EQ(fpi_registry_retire(&a.name, 0), 0);
 	CHECK_EQ(fpi_registry_lookup(&reg, "a", &found), -ENOENT);
 	make(&reg, &b, "a");
-	CHECK_EQ(fpi_registry_retire(&b.name), 0);
+	CHECK_EQ(fpi_registry_retire(&b.name, 0), 0);
 }
 
 static void references_keep_an_object(void)
@@ -104,14 +104,14 @@ static void references_keep_an_object(void)
 	CHECK_EQ(fpi_registry_unref(&a.name), -EINVAL);
 	CHECK_EQ(fpi_registry_lookup(&reg, "a", &found), 0);
 	CHECK_EQ(fpi_registry_lookup(&reg, "a", &found), 0);
-	CHECK_EQ(fpi_registry_retire(&a.name), -EBUSY);
+	CHECK_EQ(fpi_registry_retire(&a.name, 0), -EBUSY);
 	CHECK_EQ(fpi_registry_unref(&a.name), 0);
-	CHECK_EQ(fpi_registry_retire(&a.name), -EBUSY);
+	CHECK_EQ(fpi_registry_retire(&a.name, 0), -EBUSY);
 	CHECK_EQ(fpi_registry_lookup(&reg, "a", &found), 0);
 	CHECK_EQ(fpi_registry_unref(&a.name), 0);
 	CHECK_EQ(fpi_registry_unref(&a.name), 0);
 	CHECK_EQ(fpi_registry_unref(&a.name), -EINVAL);
-	CHECK_EQ(fpi_registry_retire(&a.name), 0);
+	CHECK_EQ(fpi_registry_retire(&a.name, 0), 0);
 	CHECK_EQ(fpi_registry_unref(&a.name), -EINVAL);
 }
 
@@ -126,7 +126,7 @@ static void objects_without_a_name_pass_through(void)
 	CHECK(!fpi_registry_name(&a.name));
 	CHECK_EQ(fpi_registry_unref(&a.name), -EINVAL);
 	fpi_registry_cancel(&a.name);
-	CHECK_EQ(fpi_registry_retire(&b.name), 0);
+	CHECK_EQ(fpi_registry_retire(&b.name, 0), 0);
 	CHECK(!FPI_LOAD(&reg.first, FPI_RELAXED));
 }
 
@@ -184,7 +184,7 @@ static void removal_keeps_the_others(void)
 
 		for (int i = 0; i < N; i++)
 			make(&reg, &t[i], names[i]);
-		CHECK_EQ(fpi_registry_retire(&t[gone].name), 0);
+		CHECK_EQ(fpi_registry_retire(&t[gone].name, 0), 0);
 		for (int i = 0; i < N; i++)
 			CHECK_EQ(fpi_registry_lookup(&reg, names[i], &found),
 				 i == gone ? -ENOENT : 0);

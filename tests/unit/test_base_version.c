@@ -18,6 +18,10 @@ static void library_and_header_agree_on_the_version(void)
 	CHECK(!strcmp(fp_version_string(), text));
 }
 
+#if !LIBFP_VERSION_AT_LEAST(0, 0, 1) || LIBFP_VERSION_AT_LEAST(255, 0, 0)
+#error "the comparison is for #if too"
+#endif
+
 static void version_comparison_orders_by_major_minor_patch(void)
 {
 	CHECK(LIBFP_VERSION_AT_LEAST(0, 0, 0));

@@ -57,101 +57,100 @@ static void close_refuses_producers_and_drains_consumers(void)
 	static const uint32_t caps[] = { 4, 5, 64, 1000 };
 
 	RT_EACH_MODE(m)
-		for (size_t c = 0; c < FPT_LEN(caps); c++)
-			for (uint32_t flags = 0; flags < 4; flags++)
-				for (uint32_t inside = 0; inside <= 4; inside++) {
-					fp_ring *r = rt_ring(caps[c], 8, m, flags);
-					uint64_t v;
+	for (size_t c = 0; c < FPT_LEN(caps); c++)
+		for (uint32_t flags = 0; flags < 4; flags++)
+			for (uint32_t inside = 0; inside <= 4; inside++) {
+				fp_ring *r = rt_ring(caps[c], 8, m, flags);
+				uint64_t v;
 
-					fpt_where("%s capacity %u flags %u inside %u",
-						  m->name, caps[c], flags, inside);
-					CHECK_EQ(fp_ring_is_closed(r), 0);
-					fill(r, 0, inside);
-					CHECK_EQ(fp_ring_close(r), 0);
+				fpt_where("%s capacity %u flags %u inside %u", m->name,
+					  caps[c], flags, inside);
+				CHECK_EQ(fp_ring_is_closed(r), 0);
+				fill(r, 0, inside);
+				CHECK_EQ(fp_ring_close(r), 0);
+				expect_closed_to_producers(r);
+				CHECK_EQ(fp_ring_count(r), inside);
+				CHECK_EQ(fp_ring_is_full(r), inside == caps[c]);
+				for (uint32_t i = 0; i < inside; i++) {
+					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
+					CHECK_EQ(v, rt_u64(i));
 					expect_closed_to_producers(r);
-					CHECK_EQ(fp_ring_count(r), inside);
-					CHECK_EQ(fp_ring_is_full(r), inside == caps[c]);
-					for (uint32_t i = 0; i < inside; i++) {
-						CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-						CHECK_EQ(v, rt_u64(i));
-						expect_closed_to_producers(r);
-					}
-					expect_drained(r);
-					CHECK_EQ(fp_ring_close(r), 0); /* again: nothing */
-					expect_closed_to_producers(r);
-					expect_drained(r);
-					CHECK_EQ(fp_ring_destroy(r), 0);
 				}
+				expect_drained(r);
+				CHECK_EQ(fp_ring_close(r), 0); /* again: nothing */
+				expect_closed_to_producers(r);
+				expect_drained(r);
+				CHECK_EQ(fp_ring_destroy(r), 0);
+			}
 }
 
 static void close_works_at_every_index_and_lap(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t cap = 1; cap <= 5; cap++)
-			for (uint32_t moved = 0; moved < 2 * cap; moved++)
-				for (uint64_t lap = 62; lap < 65; lap++) {
-					fp_ring *r = rt_ring(cap, 8, m, 0);
-					uint64_t v;
+	for (uint32_t cap = 1; cap <= 5; cap++)
+		for (uint32_t moved = 0; moved < 2 * cap; moved++)
+			for (uint64_t lap = 62; lap < 65; lap++) {
+				fp_ring *r = rt_ring(cap, 8, m, 0);
+				uint64_t v;
 
-					fpt_where("%s capacity %u moved %u lap %" PRIu64,
-						  m->name, cap, moved, lap);
-					fpi_ring_start_at(r, lap);
-					for (uint32_t i = 0; i < moved; i++) {
-						fill(r, i, 1);
-						CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-					}
-					fill(r, 100, cap);
-					CHECK_EQ(fp_ring_close(r), 0);
-					CHECK_EQ(fp_ring_enqueue_u64(r, 5), -EPIPE);
-					CHECK_EQ(fp_ring_count(r), cap);
-					for (uint32_t i = 0; i < cap; i++) {
-						CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-						CHECK_EQ(v, rt_u64(100 + i));
-					}
-					CHECK_EQ(fp_ring_dequeue_u64(r, &v), -EPIPE);
-					CHECK_EQ(fp_ring_enqueue_u64(r, 5), -EPIPE);
-					CHECK_EQ(fp_ring_destroy(r), 0);
+				fpt_where("%s capacity %u moved %u lap %" PRIu64, m->name,
+					  cap, moved, lap);
+				fpi_ring_start_at(r, lap);
+				for (uint32_t i = 0; i < moved; i++) {
+					fill(r, i, 1);
+					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
 				}
+				fill(r, 100, cap);
+				CHECK_EQ(fp_ring_close(r), 0);
+				CHECK_EQ(fp_ring_enqueue_u64(r, 5), -EPIPE);
+				CHECK_EQ(fp_ring_count(r), cap);
+				for (uint32_t i = 0; i < cap; i++) {
+					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
+					CHECK_EQ(v, rt_u64(100 + i));
+				}
+				CHECK_EQ(fp_ring_dequeue_u64(r, &v), -EPIPE);
+				CHECK_EQ(fp_ring_enqueue_u64(r, 5), -EPIPE);
+				CHECK_EQ(fp_ring_destroy(r), 0);
+			}
 }
 
 static void bulk_after_close_takes_all_or_ends(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t inside = 1; inside <= 7; inside++) {
-			fp_ring *r = rt_ring(8, 8, m, 0);
-			uint64_t buf[9] = { 0 };
-			fp_ring_span s;
-			uint32_t after = 77;
+	for (uint32_t inside = 1; inside <= 7; inside++) {
+		fp_ring *r = rt_ring(8, 8, m, 0);
+		uint64_t buf[9] = { 0 };
+		fp_ring_span s;
+		uint32_t after = 77;
 
-			fpt_where("%s inside %u", m->name, inside);
-			fill(r, 0, inside);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, inside + 1, &after), 0);
-			CHECK_EQ(fp_ring_close(r), 0);
-			after = 77;
-			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, inside + 1, &after), -EPIPE);
-			CHECK_EQ(fp_ring_reserve_dequeue(r, inside + 1, LIBFP_RING_BULK,
-							 &s),
-				 -EPIPE);
-			CHECK_EQ(after, 77);
-			CHECK_EQ(buf[0], 0);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 9, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_count(r), inside); /* nothing was taken */
-			if (inside % 2) {
-				CHECK_EQ(fp_ring_dequeue_burst(r, buf, 9, &after), inside);
-				CHECK_EQ(after, 0);
-			} else {
-				CHECK_EQ(fp_ring_dequeue_bulk(r, buf, inside, &after),
-					 inside);
-			}
-			CHECK_EQ(rt_right(buf, 8, 0, inside), inside);
-			expect_drained(r);
-			CHECK_EQ(fp_ring_destroy(r), 0);
+		fpt_where("%s inside %u", m->name, inside);
+		fill(r, 0, inside);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, buf, inside + 1, &after), 0);
+		CHECK_EQ(fp_ring_close(r), 0);
+		after = 77;
+		CHECK_EQ(fp_ring_dequeue_bulk(r, buf, inside + 1, &after), -EPIPE);
+		CHECK_EQ(fp_ring_reserve_dequeue(r, inside + 1, LIBFP_RING_BULK, &s),
+			 -EPIPE);
+		CHECK_EQ(after, 77);
+		CHECK_EQ(buf[0], 0);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 9, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_count(r), inside); /* nothing was taken */
+		if (inside % 2) {
+			CHECK_EQ(fp_ring_dequeue_burst(r, buf, 9, &after), inside);
+			CHECK_EQ(after, 0);
+		} else {
+			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, inside, &after), inside);
 		}
+		CHECK_EQ(rt_right(buf, 8, 0, inside), inside);
+		expect_drained(r);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void zero_elements_on_a_closed_ring_are_no_operation(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(2, 8, m, 0);
 		fp_ring_span s;
 		uint64_t e = 3;
@@ -252,7 +251,8 @@ static void an_st_span_reserved_before_close_is_given_up(void)
 
 static void a_consumer_span_open_at_close_is_still_taken(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		fp_ring_span s;
 
@@ -280,8 +280,8 @@ static void peek_copies_and_leaves(void)
 				fp_ring *r = rt_ring(5, size, &rt_modes[i], 0);
 				struct rt_table t = rt_table_new((size_t)size * 8, 4);
 
-				fpt_where("%s element %u start %u", rt_modes[i].name, size,
-					  start);
+				fpt_where("%s element %u start %u", rt_modes[i].name,
+					  size, start);
 				for (uint32_t k = 0; k < start; k++) {
 					rt_fill(t.at, size, k, 1);
 					CHECK_EQ(fp_ring_enqueue(r, t.at), 1);
@@ -351,37 +351,37 @@ static void peek_sees_past_void_slots_and_stops_at_holes(void)
 static void reset_empties_opens_and_zeroes(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++)
-			for (uint32_t inside = 0; inside <= 6; inside++) {
-				fp_ring *r = rt_ring(6, 8, m, flags);
-				fp_ring_stats s;
-				uint64_t v;
+	for (uint32_t flags = 0; flags < 4; flags++)
+		for (uint32_t inside = 0; inside <= 6; inside++) {
+			fp_ring *r = rt_ring(6, 8, m, flags);
+			fp_ring_stats s;
+			uint64_t v;
 
-				fpt_where("%s flags %u inside %u", m->name, flags, inside);
-				for (int round = 0; round < 70; round++) {
-					fill(r, 0, inside);
-					if (inside)
-						CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-					CHECK_EQ(fp_ring_close(r), 0);
-					CHECK_EQ(fp_ring_reset(r), 0);
-					CHECK_EQ(fp_ring_is_closed(r), 0);
-					CHECK_EQ(fp_ring_is_empty(r), 1);
-					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 0);
-					CHECK_EQ(fp_ring_reset(r), 0);
-					s = rt_stats(r);
-					CHECK_EQ(s.enqueued, 0);
-					CHECK_EQ(s.dequeued, 0);
-					CHECK_EQ(s.refused_full, 0);
-					CHECK_EQ(s.refused_empty, 0);
-					CHECK_EQ(s.high_water, 0);
-					CHECK_EQ(s.voided, 0);
-					CHECK_EQ(s.count, 0);
-				}
-				fill(r, 0, 6);
-				CHECK_EQ(fp_ring_enqueue_u64(r, 1), 0);
-				CHECK_EQ(rt_stats(r).enqueued, 6);
-				CHECK_EQ(fp_ring_destroy(r), 0);
+			fpt_where("%s flags %u inside %u", m->name, flags, inside);
+			for (int round = 0; round < 70; round++) {
+				fill(r, 0, inside);
+				if (inside)
+					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
+				CHECK_EQ(fp_ring_close(r), 0);
+				CHECK_EQ(fp_ring_reset(r), 0);
+				CHECK_EQ(fp_ring_is_closed(r), 0);
+				CHECK_EQ(fp_ring_is_empty(r), 1);
+				CHECK_EQ(fp_ring_dequeue_u64(r, &v), 0);
+				CHECK_EQ(fp_ring_reset(r), 0);
+				s = rt_stats(r);
+				CHECK_EQ(s.enqueued, 0);
+				CHECK_EQ(s.dequeued, 0);
+				CHECK_EQ(s.refused_full, 0);
+				CHECK_EQ(s.refused_empty, 0);
+				CHECK_EQ(s.high_water, 0);
+				CHECK_EQ(s.voided, 0);
+				CHECK_EQ(s.count, 0);
 			}
+			fill(r, 0, 6);
+			CHECK_EQ(fp_ring_enqueue_u64(r, 1), 0);
+			CHECK_EQ(rt_stats(r).enqueued, 6);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 }
 
 static void reset_forgets_void_slots(void)

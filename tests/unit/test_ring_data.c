@@ -82,8 +82,8 @@ static void pump(fp_ring *r, struct rt_table *t, enum how how, uint32_t level, u
 	CHECK_EQ(get(r, how, t->at, 1, &after), 0);
 }
 
-static const uint32_t lengths[] = { 1,	2,  3,	7,  8,	9,  15, 16,  17,  31,
-				    32, 33, 63, 64, 65, 127, 256, 257 };
+static const uint32_t lengths[] = { 1,	2,  3,	7,  8,	9,  15,	 16,  17,
+				    31, 32, 33, 63, 64, 65, 127, 256, 257 };
 
 static void pump_lengths(fp_ring *r, struct rt_table *t, uint64_t *next)
 {
@@ -110,26 +110,26 @@ static void all_sizes_and_alignments(int baseline)
 
 	fpi_cpu_override(baseline ? 0 : -1);
 	RT_EACH_MODE(m)
-		for (size_t s = 0; s < FPT_LEN(sizes); s++)
-			for (size_t c = 0; c < FPT_LEN(caps); c++)
-				for (size_t o = 0; o < FPT_LEN(offsets); o++) {
-					uint32_t cap = caps[c], size = sizes[s];
-					uint64_t next = 0;
-					struct rt_table t;
-					fp_ring *r;
+	for (size_t s = 0; s < FPT_LEN(sizes); s++)
+		for (size_t c = 0; c < FPT_LEN(caps); c++)
+			for (size_t o = 0; o < FPT_LEN(offsets); o++) {
+				uint32_t cap = caps[c], size = sizes[s];
+				uint64_t next = 0;
+				struct rt_table t;
+				fp_ring *r;
 
-					/* one of the larger kind is as good as four */
-					if ((size_t)cap * size > (o < 2 ? 1u << 17 : 1u << 12) ||
-					    (RT_SAMPLE && (o != 1 || cap > 33)))
-						continue;
-					fpt_where("%s capacity %u element %u offset %zu",
-						  m->name, cap, size, offsets[o]);
-					r = rt_ring(cap, size, m, 0);
-					t = rt_table_new((size_t)cap * size, offsets[o]);
-					pump_lengths(r, &t, &next);
-					rt_table_free(&t);
-					CHECK_EQ(fp_ring_destroy(r), 0);
-				}
+				/* one of the larger kind is as good as four */
+				if ((size_t)cap * size > (o < 2 ? 1u << 17 : 1u << 12) ||
+				    (RT_SAMPLE && (o != 1 || cap > 33)))
+					continue;
+				fpt_where("%s capacity %u element %u offset %zu", m->name,
+					  cap, size, offsets[o]);
+				r = rt_ring(cap, size, m, 0);
+				t = rt_table_new((size_t)cap * size, offsets[o]);
+				pump_lengths(r, &t, &next);
+				rt_table_free(&t);
+				CHECK_EQ(fp_ring_destroy(r), 0);
+			}
 	fpi_cpu_override(-1);
 }
 
@@ -153,37 +153,41 @@ static void wraps(int baseline, uint32_t flags)
 
 	fpi_cpu_override(baseline ? 0 : -1);
 	RT_EACH_MODE(m)
-		for (size_t c = 0; c < FPT_LEN(caps); c++)
-			for (size_t s = RT_SAMPLE * 2; s < FPT_LEN(sizes); s++) {
-				uint32_t cap = caps[c], size = sizes[s];
-				fp_ring *r = rt_ring(cap, size, m, flags);
-				struct rt_table t = rt_table_new((size_t)cap * size, 0);
-				uint64_t top = 1ull << (63 - r->shift);
-				uint64_t laps[] = { 62, 63, 64, 127, (1ull << 31) - 2,
-						    (1ull << 32) - 2,
-						    (1ull << 32) - 65, top - 40 };
+	for (size_t c = 0; c < FPT_LEN(caps); c++)
+		for (size_t s = RT_SAMPLE * 2; s < FPT_LEN(sizes); s++) {
+			uint32_t cap = caps[c], size = sizes[s];
+			fp_ring *r = rt_ring(cap, size, m, flags);
+			struct rt_table t = rt_table_new((size_t)cap * size, 0);
+			uint64_t top = 1ull << (63 - r->shift);
+			uint64_t laps[] = { 62,
+					    63,
+					    64,
+					    127,
+					    (1ull << 31) - 2,
+					    (1ull << 32) - 2,
+					    (1ull << 32) - 65,
+					    top - 40 };
 
-				for (size_t l = 0; l < FPT_LEN(laps); l++) {
-					uint64_t next = 0;
+			for (size_t l = 0; l < FPT_LEN(laps); l++) {
+				uint64_t next = 0;
 
-					fpt_where("%s capacity %u element %u lap %" PRIu64,
-						  m->name, cap, size, laps[l]);
-					fpi_ring_start_at(r, laps[l]);
-					CHECK_EQ(fp_ring_count(r), 0);
-					for (int how = 0; how < HOWS; how++) {
-						uint32_t n = cap > 2 ? cap - 2 : 1;
+				fpt_where("%s capacity %u element %u lap %" PRIu64,
+					  m->name, cap, size, laps[l]);
+				fpi_ring_start_at(r, laps[l]);
+				CHECK_EQ(fp_ring_count(r), 0);
+				for (int how = 0; how < HOWS; how++) {
+					uint32_t n = cap > 2 ? cap - 2 : 1;
 
-						/* three or four laps each */
-						pump(r, &t, (enum how)how, 0, cap, 2, &next);
-						pump(r, &t, (enum how)how, cap - n, n, 1,
-						     &next);
-						pump(r, &t, (enum how)how, cap / 2, 1,
-						     cap, &next);
-					}
+					/* three or four laps each */
+					pump(r, &t, (enum how)how, 0, cap, 2, &next);
+					pump(r, &t, (enum how)how, cap - n, n, 1, &next);
+					pump(r, &t, (enum how)how, cap / 2, 1, cap,
+					     &next);
 				}
-				rt_table_free(&t);
-				CHECK_EQ(fp_ring_destroy(r), 0);
 			}
+			rt_table_free(&t);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 	fpi_cpu_override(-1);
 }
 
@@ -203,28 +207,28 @@ static void two_hundred_laps_through_every_generation(void)
 	static const uint32_t caps[] = { 1, 2, 3, 5, 16, 33 };
 
 	RT_EACH_MODE(m)
-		for (size_t c = 0; c < FPT_LEN(caps); c++) {
-			fp_ring *r = rt_ring(caps[c], 8, m, 0);
-			uint64_t in = 0, out = 0, seed = 7, v = 0;
+	for (size_t c = 0; c < FPT_LEN(caps); c++) {
+		fp_ring *r = rt_ring(caps[c], 8, m, 0);
+		uint64_t in = 0, out = 0, seed = 7, v = 0;
 
-			fpt_where("%s capacity %u", m->name, caps[c]);
-			while (out < 200ull * caps[c]) {
-				uint64_t k = fpt_random(&seed) % (caps[c] + 1);
+		fpt_where("%s capacity %u", m->name, caps[c]);
+		while (out < 200ull * caps[c]) {
+			uint64_t k = fpt_random(&seed) % (caps[c] + 1);
 
-				for (; k && in - out < caps[c]; k--)
-					CHECK_EQ(fp_ring_enqueue_u64(r, rt_u64(in++)), 1);
-				if (in - out == caps[c])
-					CHECK_EQ(fp_ring_enqueue_u64(r, 0), 0);
-				k = fpt_random(&seed) % (caps[c] + 1);
-				for (; k && out < in; k--) {
-					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-					CHECK_EQ(v, rt_u64(out++));
-				}
-				if (in == out)
-					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 0);
+			for (; k && in - out < caps[c]; k--)
+				CHECK_EQ(fp_ring_enqueue_u64(r, rt_u64(in++)), 1);
+			if (in - out == caps[c])
+				CHECK_EQ(fp_ring_enqueue_u64(r, 0), 0);
+			k = fpt_random(&seed) % (caps[c] + 1);
+			for (; k && out < in; k--) {
+				CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
+				CHECK_EQ(v, rt_u64(out++));
 			}
-			CHECK_EQ(fp_ring_destroy(r), 0);
+			if (in == out)
+				CHECK_EQ(fp_ring_dequeue_u64(r, &v), 0);
 		}
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void a_million_and_one_elements(void)
@@ -252,60 +256,58 @@ static void boundaries_of_n(void)
 	static const uint32_t caps[] = { 1, 2, 3, 8, 9, 16, 17, 1000, 1024 };
 
 	RT_EACH_MODE(m)
-		for (size_t c = 0; c < FPT_LEN(caps); c++) {
-			uint32_t cap = caps[c], after = 77;
-			fp_ring *r = rt_ring(cap, 8, m, 0);
-			struct rt_table t = rt_table_new(((size_t)cap + 2) * 8, 0);
+	for (size_t c = 0; c < FPT_LEN(caps); c++) {
+		uint32_t cap = caps[c], after = 77;
+		fp_ring *r = rt_ring(cap, 8, m, 0);
+		struct rt_table t = rt_table_new(((size_t)cap + 2) * 8, 0);
 
-			fpt_where("%s capacity %u", m->name, cap);
-			rt_fill(t.at, 8, 0, cap + 2);
-			/* more than the capacity can never succeed as bulk */
-			CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap + 1, &after), -EINVAL);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap + 1, &after), -EINVAL);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, INT32_MAX, &after),
-				 -EINVAL);
-			CHECK_EQ(after, 77);
-			CHECK_EQ(fp_ring_count(r), 0);
-			/* a burst takes what fits, from the first on */
-			CHECK_EQ(fp_ring_enqueue_burst(r, t.at, cap + 1, &after), cap);
-			CHECK_EQ(after, 0);
-			CHECK_EQ(fp_ring_enqueue_burst(r, t.at, 1, &after), 0);
-			CHECK_EQ(after, 0);
-			CHECK_EQ(fp_ring_enqueue(r, t.at), 0);
-			CHECK_EQ(fp_ring_enqueue_u64(r, 1), 0);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap, &after), 0);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap + 1, &after), -EINVAL);
-			CHECK_EQ(fp_ring_count(r), cap);
+		fpt_where("%s capacity %u", m->name, cap);
+		rt_fill(t.at, 8, 0, cap + 2);
+		/* more than the capacity can never succeed as bulk */
+		CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap + 1, &after), -EINVAL);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap + 1, &after), -EINVAL);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, INT32_MAX, &after), -EINVAL);
+		CHECK_EQ(after, 77);
+		CHECK_EQ(fp_ring_count(r), 0);
+		/* a burst takes what fits, from the first on */
+		CHECK_EQ(fp_ring_enqueue_burst(r, t.at, cap + 1, &after), cap);
+		CHECK_EQ(after, 0);
+		CHECK_EQ(fp_ring_enqueue_burst(r, t.at, 1, &after), 0);
+		CHECK_EQ(after, 0);
+		CHECK_EQ(fp_ring_enqueue(r, t.at), 0);
+		CHECK_EQ(fp_ring_enqueue_u64(r, 1), 0);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap, &after), 0);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap + 1, &after), -EINVAL);
+		CHECK_EQ(fp_ring_count(r), cap);
+		rt_table_wipe(&t);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap + 1, &after), -EINVAL);
+		CHECK(rt_table_clean(&t, 0));
+		CHECK_EQ(fp_ring_dequeue_burst(r, t.at, cap + 2, &after), cap);
+		CHECK_EQ(after, 0);
+		CHECK_EQ(rt_right(t.at, 8, 0, cap), cap);
+		CHECK(rt_table_clean(&t, (size_t)cap * 8));
+		/* bulk: all or nothing, one short of it */
+		if (cap > 1) {
+			CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap - 1, &after), cap - 1);
+			CHECK_EQ(after, 1);
+			CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, 2, &after), 0);
+			CHECK_EQ(after, 1);
 			rt_table_wipe(&t);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap + 1, &after), -EINVAL);
+			CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap, &after), 0);
+			CHECK_EQ(after, cap - 1);
 			CHECK(rt_table_clean(&t, 0));
-			CHECK_EQ(fp_ring_dequeue_burst(r, t.at, cap + 2, &after), cap);
+			CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap - 1, &after), cap - 1);
 			CHECK_EQ(after, 0);
-			CHECK_EQ(rt_right(t.at, 8, 0, cap), cap);
-			CHECK(rt_table_clean(&t, (size_t)cap * 8));
-			/* bulk: all or nothing, one short of it */
-			if (cap > 1) {
-				CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, cap - 1, &after),
-					 cap - 1);
-				CHECK_EQ(after, 1);
-				CHECK_EQ(fp_ring_enqueue_bulk(r, t.at, 2, &after), 0);
-				CHECK_EQ(after, 1);
-				rt_table_wipe(&t);
-				CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap, &after), 0);
-				CHECK_EQ(after, cap - 1);
-				CHECK(rt_table_clean(&t, 0));
-				CHECK_EQ(fp_ring_dequeue_bulk(r, t.at, cap - 1, &after),
-					 cap - 1);
-				CHECK_EQ(after, 0);
-			}
-			rt_table_free(&t);
-			CHECK_EQ(fp_ring_destroy(r), 0);
 		}
+		rt_table_free(&t);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void nothing_is_written_when_there_is_nothing(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(4, 8, m, 0);
 		uint64_t elems[4] = { 9, 9, 9, 9 };
 		uint32_t after = 77;
@@ -324,27 +326,31 @@ static void nothing_is_written_when_there_is_nothing(void)
 static void zero_elements_are_no_operation(void)
 {
 	RT_EACH_MODE(m)
-		for (int full = 0; full < 2; full++) {
-			fp_ring *r = rt_ring(1, 8, m, LIBFP_STATS);
-			uint64_t e = 5;
+	for (int full = 0; full < 2; full++) {
+		fp_ring *r = rt_ring(1, 8, m, LIBFP_STATS);
+		uint32_t after = 9;
+		uint64_t e = 5;
 
-			if (full)
-				CHECK_EQ(fp_ring_enqueue_u64(r, 1), 1);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, &e, 0, NULL), 0);
-			CHECK_EQ(fp_ring_enqueue_burst(r, &e, 0, NULL), 0);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, &e, 0, NULL), 0);
-			CHECK_EQ(fp_ring_dequeue_burst(r, &e, 0, NULL), 0);
-			CHECK_EQ(e, 5);
-			CHECK_EQ(fp_ring_count(r), full);
-			CHECK_EQ(rt_stats(r).refused_full, 0);
-			CHECK_EQ(rt_stats(r).refused_empty, 0);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		if (full)
+			CHECK_EQ(fp_ring_enqueue_u64(r, 1), 1);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, &e, 0, NULL), 0);
+		CHECK_EQ(fp_ring_enqueue_burst(r, &e, 0, &after), 0);
+		CHECK_EQ(after, 1 - full);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, &e, 0, &after), 0);
+		CHECK_EQ(after, full);
+		CHECK_EQ(fp_ring_dequeue_burst(r, &e, 0, NULL), 0);
+		CHECK_EQ(e, 5);
+		CHECK_EQ(fp_ring_count(r), full);
+		CHECK_EQ(rt_stats(r).refused_full, 0);
+		CHECK_EQ(rt_stats(r).refused_empty, 0);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void single_calls_and_bursts_mix(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(10, 8, m, 0);
 		uint64_t buf[10], v = 0, in = 0, out = 0;
 

@@ -20,22 +20,22 @@
 static void a_bulk_through_the_common_call_enqueues_once(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t size = 4; size <= 16; size += 4) {
-			fp_ring *r = rt_ring(16, size, m, 0);
-			unsigned char buf[16 * 16];
+	for (uint32_t size = 4; size <= 16; size += 4) {
+		fp_ring *r = rt_ring(16, size, m, 0);
+		unsigned char buf[16 * 16];
 
-			fpt_where("%s element %u", m->name, size);
-			rt_fill(buf, size, 0, 6);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, buf, 6, NULL), 6);
-			CHECK_EQ(fp_ring_count(r), 6);
-			CHECK_EQ(fpi_ring_linear(r, r->prod->head.value), 6);
-			CHECK_EQ(fpi_ring_linear(r, r->cons->head.value), 0);
-			CHECK_EQ(rt_right(r->data, size, 0, 6), 6);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 6, NULL), 6);
-			CHECK_EQ(fp_ring_count(r), 0);
-			CHECK_EQ(fpi_ring_linear(r, r->cons->head.value), 6);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		fpt_where("%s element %u", m->name, size);
+		rt_fill(buf, size, 0, 6);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, buf, 6, NULL), 6);
+		CHECK_EQ(fp_ring_count(r), 6);
+		CHECK_EQ(fpi_ring_linear(r, r->prod->head.value), 6);
+		CHECK_EQ(fpi_ring_linear(r, r->cons->head.value), 0);
+		CHECK_EQ(rt_right(r->data, size, 0, 6), 6);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 6, NULL), 6);
+		CHECK_EQ(fp_ring_count(r), 0);
+		CHECK_EQ(fpi_ring_linear(r, r->cons->head.value), 6);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 /* */
@@ -64,7 +64,8 @@ static void a_partial_commit_moves_by_what_was_taken(void)
 /* */
 static void a_span_burst_is_best_effort_and_a_bulk_is_not(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(32, 8, m, 0);
 		uint64_t buf[32] = { 0 };
 		fp_ring_span s;
@@ -80,7 +81,8 @@ static void a_span_burst_is_best_effort_and_a_bulk_is_not(void)
 /* */
 static void sizes_are_computed_in_64_bits(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(1u << 28, 64, m, 0);
 
 		CHECK(fp_ring_memsize(&o) >= 1ll << 34);
@@ -120,7 +122,8 @@ static void codes_are_negative_and_errno_is_left_alone(void)
 /* */
 static void empty_is_0_and_bulk_is_all_or_0(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		uint64_t buf[8] = { 0 };
 
@@ -139,23 +142,23 @@ static void empty_is_0_and_bulk_is_all_or_0(void)
 static void both_sides_stand_on_lines_of_their_own(void)
 {
 	RT_EACH_MODE(m)
-		for (int own = 0; own < 2; own++) {
-			struct rt_heap heap = { .fail_at = -1 };
-			fp_allocator a = rt_heap_allocator(&heap);
-			fp_ring_opts o = rt_opts(10, 8, m, 0);
-			fp_ring *r = NULL;
+	for (int own = 0; own < 2; own++) {
+		struct rt_heap heap = { .fail_at = -1 };
+		fp_allocator a = rt_heap_allocator(&heap);
+		fp_ring_opts o = rt_opts(10, 8, m, 0);
+		fp_ring *r = NULL;
 
-			o.allocator = own ? &a : NULL;
-			CHECK_EQ(fp_ring_create(&o, &r), 0);
-			CHECK_EQ((uintptr_t)r % FPI_FALSE_SHARING, 0);
-			CHECK_EQ((uintptr_t)r->state % FPI_FALSE_SHARING, 0);
-			CHECK_EQ((uintptr_t)r->prod % FPI_FALSE_SHARING, 0);
-			CHECK_EQ((uintptr_t)r->cons % FPI_FALSE_SHARING, 0);
-			CHECK((char *)r->cons - (char *)r->prod >= FPI_FALSE_SHARING);
-			CHECK_EQ((uintptr_t)r->gens % FPI_FALSE_SHARING, 0);
-			CHECK_EQ((uintptr_t)r->data % FPI_FALSE_SHARING, 0);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		o.allocator = own ? &a : NULL;
+		CHECK_EQ(fp_ring_create(&o, &r), 0);
+		CHECK_EQ((uintptr_t)r % FPI_FALSE_SHARING, 0);
+		CHECK_EQ((uintptr_t)r->state % FPI_FALSE_SHARING, 0);
+		CHECK_EQ((uintptr_t)r->prod % FPI_FALSE_SHARING, 0);
+		CHECK_EQ((uintptr_t)r->cons % FPI_FALSE_SHARING, 0);
+		CHECK((char *)r->cons - (char *)r->prod >= FPI_FALSE_SHARING);
+		CHECK_EQ((uintptr_t)r->gens % FPI_FALSE_SHARING, 0);
+		CHECK_EQ((uintptr_t)r->data % FPI_FALSE_SHARING, 0);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 /* */
@@ -196,29 +199,29 @@ static void names_are_compared_whole(void)
 static void a_bulk_that_ends_at_the_last_slot_does_not_wrap(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t cap = 2; cap <= 40; cap++)
-			for (uint32_t n = 1; n < cap; n++) {
-				fp_ring *r = rt_ring(cap, 8, m, 0);
-				uint64_t buf[40];
-				fp_ring_span s;
+	for (uint32_t cap = 2; cap <= 40; cap++)
+		for (uint32_t n = 1; n < cap; n++) {
+			fp_ring *r = rt_ring(cap, 8, m, 0);
+			uint64_t buf[40];
+			fp_ring_span s;
 
-				fpt_where("%s capacity %u n %u", m->name, cap, n);
-				CHECK_EQ(fp_ring_enqueue_bulk(r, buf, cap - n, NULL), cap - n);
-				CHECK_EQ(fp_ring_dequeue_bulk(r, buf, cap - n, NULL), cap - n);
-				rt_fill(buf, 8, 7, n);
-				CHECK_EQ(fp_ring_enqueue_bulk(r, buf, n, NULL), n);
-				CHECK_EQ(fpi_ring_index(r, r->prod->head.value), 0);
-				CHECK_EQ(fp_ring_reserve_dequeue(r, n, LIBFP_RING_BULK, &s), n);
-				CHECK_EQ(s.n1, n);
-				CHECK_EQ(s.n2, 0);
-				CHECK_EQ(rt_span_right(&s, 8, 7, n), n);
-				CHECK_EQ(fp_ring_commit_dequeue(r, &s, n), n);
-				rt_fill(buf, 8, 9, cap);
-				CHECK_EQ(fp_ring_enqueue_bulk(r, buf, cap, NULL), cap);
-				CHECK_EQ(fp_ring_dequeue_bulk(r, buf, cap, NULL), cap);
-				CHECK_EQ(rt_right(buf, 8, 9, cap), cap);
-				CHECK_EQ(fp_ring_destroy(r), 0);
-			}
+			fpt_where("%s capacity %u n %u", m->name, cap, n);
+			CHECK_EQ(fp_ring_enqueue_bulk(r, buf, cap - n, NULL), cap - n);
+			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, cap - n, NULL), cap - n);
+			rt_fill(buf, 8, 7, n);
+			CHECK_EQ(fp_ring_enqueue_bulk(r, buf, n, NULL), n);
+			CHECK_EQ(fpi_ring_index(r, r->prod->head.value), 0);
+			CHECK_EQ(fp_ring_reserve_dequeue(r, n, LIBFP_RING_BULK, &s), n);
+			CHECK_EQ(s.n1, n);
+			CHECK_EQ(s.n2, 0);
+			CHECK_EQ(rt_span_right(&s, 8, 7, n), n);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &s, n), n);
+			rt_fill(buf, 8, 9, cap);
+			CHECK_EQ(fp_ring_enqueue_bulk(r, buf, cap, NULL), cap);
+			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, cap, NULL), cap);
+			CHECK_EQ(rt_right(buf, 8, 9, cap), cap);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 }
 
 /* R-21, L-01 */
@@ -256,7 +259,8 @@ static void a_half_made_ring_is_never_found(void)
 /* */
 static void a_ring_of_1024_holds_1024(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(1024, 8, m, 0);
 
 		for (uint64_t i = 0; i < 1024; i++)
@@ -327,9 +331,14 @@ static void whole_laps_missed_between_check_and_claim_are_noticed(void)
 					if (rt_modes[i].producer == LIBFP_MT) {
 						s.elem = 1000;
 						start_sleeper(&s, "GENS_P_CHECKED");
-						for (uint32_t k = 0; k < laps * cap; k++) {
-							CHECK_EQ(fp_ring_enqueue_u64(s.r, k), 1);
-							CHECK_EQ(fp_ring_dequeue_u64(s.r, &e), 1);
+						for (uint32_t k = 0; k < laps * cap;
+						     k++) {
+							CHECK_EQ(fp_ring_enqueue_u64(s.r,
+										     k),
+								 1);
+							CHECK_EQ(fp_ring_dequeue_u64(s.r,
+										     &e),
+								 1);
 							CHECK_EQ(e, k);
 						}
 						wake_sleeper(&s);
@@ -342,10 +351,15 @@ static void whole_laps_missed_between_check_and_claim_are_noticed(void)
 						s.consumer = 1;
 						CHECK_EQ(fp_ring_enqueue_u64(s.r, 0), 1);
 						start_sleeper(&s, "GENS_C_CHECKED");
-						for (uint32_t k = 0; k < laps * cap; k++) {
-							CHECK_EQ(fp_ring_dequeue_u64(s.r, &e), 1);
+						for (uint32_t k = 0; k < laps * cap;
+						     k++) {
+							CHECK_EQ(fp_ring_dequeue_u64(s.r,
+										     &e),
+								 1);
 							CHECK_EQ(e, next - 1);
-							CHECK_EQ(fp_ring_enqueue_u64(s.r, next++), 1);
+							CHECK_EQ(fp_ring_enqueue_u64(
+									 s.r, next++),
+								 1);
 						}
 						wake_sleeper(&s);
 						CHECK_EQ(s.got, 1);
@@ -378,11 +392,13 @@ static void a_consumer_that_lost_the_last_element_returns(void)
 /* L-02 */
 static void limits_hold_on_every_path(void)
 {
-	static const uint32_t caps[] = { 0, (1u << 30) + 1, 0x80000000, UINT32_MAX - 1, UINT32_MAX };
+	static const uint32_t caps[] = { 0, (1u << 30) + 1, 0x80000000, UINT32_MAX - 1,
+					 UINT32_MAX };
 	static _Alignas(LIBFP_RING_ALIGN) unsigned char mem[1 << 16];
 	fp_ring *r = UNTOUCHED;
 
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(1, 8, m, 0);
 
 		for (size_t i = 0; i < FPT_LEN(caps); i++) {
@@ -404,7 +420,8 @@ static void limits_hold_on_every_path(void)
 /* L-03 */
 static void more_than_was_reserved_is_an_error_and_keeps_the_span(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		uint64_t e = 3;
 		fp_ring_span s;
@@ -417,7 +434,8 @@ static void more_than_was_reserved_is_an_error_and_keeps_the_span(void)
 		CHECK_EQ(fp_ring_commit_dequeue(r, &s, 3), -EINVAL);
 		CHECK_EQ(fp_ring_commit_dequeue(r, &s, 2), 2);
 		/* a call of the wrong mode says so instead of "empty" for ever */
-		CHECK_EQ(fp_ring_peek(r, &e, 1), m->consumer == LIBFP_ST ? 0 : -EOPNOTSUPP);
+		CHECK_EQ(fp_ring_peek(r, &e, 1),
+			 m->consumer == LIBFP_ST ? 0 : -EOPNOTSUPP);
 		CHECK_EQ(fp_ring_destroy(r), 0);
 	}
 }
@@ -425,7 +443,8 @@ static void more_than_was_reserved_is_an_error_and_keeps_the_span(void)
 /* Counters are 64 bits wide. */
 static void counters_pass_2_to_the_32(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(1000, 8, m, 0);
 		uint64_t e;
 

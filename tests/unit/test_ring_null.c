@@ -54,48 +54,49 @@ static void null_tables_are_refused_if_something_would_move(void)
 	uint32_t after = 99;
 
 	RT_EACH_MODE(m)
-		for (uint32_t elem_size = 8; elem_size <= 16; elem_size += 8) {
-			fp_ring *r = rt_ring(4, elem_size, m, 0);
-			unsigned char elem[16] = { 1 };
-			fp_ring_span span;
+	for (uint32_t elem_size = 8; elem_size <= 16; elem_size += 8) {
+		fp_ring *r = rt_ring(4, elem_size, m, 0);
+		unsigned char elem[16] = { 1 };
+		fp_ring_span span;
 
-			fpt_where("%s element %u", m->name, elem_size);
-			CHECK_EQ(fp_ring_enqueue(r, elem), 1);
-			CHECK_EQ(fp_ring_enqueue(r, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_dequeue(r, NULL), -EINVAL);
-			if (elem_size == 8)
-				CHECK_EQ(fp_ring_dequeue_u64(r, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, NULL, 1, &after), -EINVAL);
-			CHECK_EQ(fp_ring_enqueue_burst(r, NULL, 2, &after), -EINVAL);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, NULL, 1, &after), -EINVAL);
-			CHECK_EQ(fp_ring_dequeue_burst(r, NULL, 2, &after), -EINVAL);
-			CHECK_EQ(after, 99);
-			if (m->consumer == LIBFP_ST)
-				CHECK_EQ(fp_ring_peek(r, NULL, 1), -EINVAL);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, NULL, 0, NULL), 0);
-			CHECK_EQ(fp_ring_enqueue_burst(r, NULL, 0, NULL), 0);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, NULL, 0, NULL), 0);
-			CHECK_EQ(fp_ring_dequeue_burst(r, NULL, 0, NULL), 0);
-			if (m->consumer == LIBFP_ST)
-				CHECK_EQ(fp_ring_peek(r, NULL, 0), 0);
-			CHECK_EQ(fp_ring_reserve_enqueue(r, 1, 0, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_reserve_dequeue(r, 1, 0, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_commit_enqueue(r, NULL, 0), -EINVAL);
-			CHECK_EQ(fp_ring_commit_dequeue(r, NULL, 0), -EINVAL);
-			CHECK_EQ(fp_ring_reserve_enqueue(r, 0, 0, &span), 0);
-			CHECK(rt_span_is_zero(&span));
-			CHECK_EQ(fp_ring_get_stats(r, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_count(r), 1);
-			CHECK_EQ(fp_ring_dequeue(r, elem), 1);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		fpt_where("%s element %u", m->name, elem_size);
+		CHECK_EQ(fp_ring_enqueue(r, elem), 1);
+		CHECK_EQ(fp_ring_enqueue(r, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_dequeue(r, NULL), -EINVAL);
+		if (elem_size == 8)
+			CHECK_EQ(fp_ring_dequeue_u64(r, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, NULL, 1, &after), -EINVAL);
+		CHECK_EQ(fp_ring_enqueue_burst(r, NULL, 2, &after), -EINVAL);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, NULL, 1, &after), -EINVAL);
+		CHECK_EQ(fp_ring_dequeue_burst(r, NULL, 2, &after), -EINVAL);
+		CHECK_EQ(after, 99);
+		if (m->consumer == LIBFP_ST)
+			CHECK_EQ(fp_ring_peek(r, NULL, 1), -EINVAL);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, NULL, 0, NULL), 0);
+		CHECK_EQ(fp_ring_enqueue_burst(r, NULL, 0, NULL), 0);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, NULL, 0, NULL), 0);
+		CHECK_EQ(fp_ring_dequeue_burst(r, NULL, 0, NULL), 0);
+		if (m->consumer == LIBFP_ST)
+			CHECK_EQ(fp_ring_peek(r, NULL, 0), 0);
+		CHECK_EQ(fp_ring_reserve_enqueue(r, 1, 0, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_reserve_dequeue(r, 1, 0, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_commit_enqueue(r, NULL, 0), -EINVAL);
+		CHECK_EQ(fp_ring_commit_dequeue(r, NULL, 0), -EINVAL);
+		CHECK_EQ(fp_ring_reserve_enqueue(r, 0, 0, &span), 0);
+		CHECK(rt_span_is_zero(&span));
+		CHECK_EQ(fp_ring_get_stats(r, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_count(r), 1);
+		CHECK_EQ(fp_ring_dequeue(r, elem), 1);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void counts_above_int32_max_are_refused(void)
 {
 	static const uint32_t counts[] = { 0x80000000, 0x80000001, UINT32_MAX };
 
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(4, 8, m, 0);
 		uint64_t elems[4] = { 1, 2, 3, 4 };
 		fp_ring_span span;
@@ -128,20 +129,20 @@ static void u64_calls_want_8_byte_elements(void)
 	static const uint32_t sizes[] = { 4, 12, 16, 4096 };
 
 	RT_EACH_MODE(m)
-		for (size_t i = 0; i < FPT_LEN(sizes); i++) {
-			static unsigned char elem[4096];
-			fp_ring *r = rt_ring(2, sizes[i], m, 0);
-			uint64_t v = 55;
+	for (size_t i = 0; i < FPT_LEN(sizes); i++) {
+		static unsigned char elem[4096];
+		fp_ring *r = rt_ring(2, sizes[i], m, 0);
+		uint64_t v = 55;
 
-			fpt_where("%s element %u", m->name, sizes[i]);
-			CHECK_EQ(fp_ring_enqueue_u64(r, 1), -EINVAL);
-			CHECK_EQ(fp_ring_count(r), 0);
-			CHECK_EQ(fp_ring_enqueue(r, elem), 1);
-			CHECK_EQ(fp_ring_dequeue_u64(r, &v), -EINVAL);
-			CHECK_EQ(v, 55);
-			CHECK_EQ(fp_ring_count(r), 1);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		fpt_where("%s element %u", m->name, sizes[i]);
+		CHECK_EQ(fp_ring_enqueue_u64(r, 1), -EINVAL);
+		CHECK_EQ(fp_ring_count(r), 0);
+		CHECK_EQ(fp_ring_enqueue(r, elem), 1);
+		CHECK_EQ(fp_ring_dequeue_u64(r, &v), -EINVAL);
+		CHECK_EQ(v, 55);
+		CHECK_EQ(fp_ring_count(r), 1);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 int main(int argc, char **argv)

@@ -59,7 +59,8 @@ static void defaults_are_8_bytes_and_many_threads(void)
 
 static void getters_tell_what_was_asked_for(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(1000, 12, m, 0);
 
 		CHECK_EQ(fp_ring_capacity(r), 1000);
@@ -100,7 +101,8 @@ static void capacity_is_1_to_2_to_the_30(void)
 					0x80000000, UINT32_MAX };
 	static const uint32_t good[] = { 1, 2, 3, 4, 5, 1000, 1023, 1024, 1025 };
 
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		for (size_t i = 0; i < FPT_LEN(bad); i++) {
 			fp_ring_opts o = rt_opts(bad[i], 8, m, 0);
 
@@ -117,10 +119,13 @@ static void capacity_is_1_to_2_to_the_30(void)
 
 static void element_size_is_a_multiple_of_4_up_to_4096(void)
 {
-	static const uint32_t bad[] = { 1, 2, 3, 5, 6, 7, 9, 10, 4095, 4097, 4098, 4100,
+	static const uint32_t bad[] = { 1,    2,	  3,	      5,
+					6,    7,	  9,	      10,
+					4095, 4097,	  4098,	      4100,
 					8192, 0x80000000, UINT32_MAX, UINT32_MAX - 3 };
 
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(3, 0, m, 0);
 		fp_ring *r = NULL;
 
@@ -170,19 +175,19 @@ static void unknown_flags_are_newer_than_the_library(void)
 static void every_known_flag_works(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < LIBFP_MEM_NODE << 1; flags++) {
-			fp_ring_opts o = rt_opts(100, 8, m, flags);
-			fp_ring *r = NULL;
-			uint64_t v = 0;
+	for (uint32_t flags = 0; flags < LIBFP_MEM_NODE << 1; flags++) {
+		fp_ring_opts o = rt_opts(100, 8, m, flags);
+		fp_ring *r = NULL;
+		uint64_t v = 0;
 
-			fpt_where("%s flags %#x", m->name, flags);
-			o.numa_node = flags & 1 ? 0 : 77; /* a hint: no such node */
-			CHECK_EQ(fp_ring_create(&o, &r), 0);
-			CHECK_EQ(fp_ring_enqueue_u64(r, 42), 1);
-			CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-			CHECK_EQ(v, 42);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		fpt_where("%s flags %#x", m->name, flags);
+		o.numa_node = flags & 1 ? 0 : 77; /* a hint: no such node */
+		CHECK_EQ(fp_ring_create(&o, &r), 0);
+		CHECK_EQ(fp_ring_enqueue_u64(r, 42), 1);
+		CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
+		CHECK_EQ(v, 42);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void named_padding_must_be_zero(void)
@@ -360,32 +365,32 @@ static void a_ring_without_a_name_has_no_references(void)
 static void the_allocator_gets_back_what_it_gave(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++) {
-			struct rt_heap heap = { .fail_at = -1 };
-			fp_allocator a = rt_heap_allocator(&heap);
-			fp_ring_opts o = rt_opts(1000, 20, m, flags);
-			unsigned char elem[20];
-			fp_ring *r = NULL;
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		struct rt_heap heap = { .fail_at = -1 };
+		fp_allocator a = rt_heap_allocator(&heap);
+		fp_ring_opts o = rt_opts(1000, 20, m, flags);
+		unsigned char elem[20];
+		fp_ring *r = NULL;
 
-			fpt_where("%s flags %u", m->name, flags);
-			o.allocator = &a;
-			o.name = flags & 1 ? "with a name" : NULL;
-			CHECK_EQ(fp_ring_create(&o, &r), 0);
-			memset(&a, 0xee, sizeof(a)); /* it was copied */
-			CHECK(heap.live >= 1);
-			CHECK(heap.live_bytes >= 20000);
-			CHECK_EQ(fp_ring_count(r), 0); /* though memory was dirty */
-			rt_fill(elem, 20, 5, 1);
-			CHECK_EQ(fp_ring_enqueue(r, elem), 1);
-			memset(elem, 0, 20);
-			CHECK_EQ(fp_ring_dequeue(r, elem), 1);
-			CHECK_EQ(rt_right(elem, 20, 5, 1), 1);
-			CHECK_EQ(fp_ring_dequeue(r, elem), 0);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-			CHECK_EQ(heap.live, 0);
-			CHECK_EQ(heap.live_bytes, 0);
-			CHECK_EQ(heap.bad, 0);
-		}
+		fpt_where("%s flags %u", m->name, flags);
+		o.allocator = &a;
+		o.name = flags & 1 ? "with a name" : NULL;
+		CHECK_EQ(fp_ring_create(&o, &r), 0);
+		memset(&a, 0xee, sizeof(a)); /* it was copied */
+		CHECK(heap.live >= 1);
+		CHECK(heap.live_bytes >= 20000);
+		CHECK_EQ(fp_ring_count(r), 0); /* though memory was dirty */
+		rt_fill(elem, 20, 5, 1);
+		CHECK_EQ(fp_ring_enqueue(r, elem), 1);
+		memset(elem, 0, 20);
+		CHECK_EQ(fp_ring_dequeue(r, elem), 1);
+		CHECK_EQ(rt_right(elem, 20, 5, 1), 1);
+		CHECK_EQ(fp_ring_dequeue(r, elem), 0);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+		CHECK_EQ(heap.live, 0);
+		CHECK_EQ(heap.live_bytes, 0);
+		CHECK_EQ(heap.bad, 0);
+	}
 }
 
 static void a_bad_allocator_is_refused(void)

@@ -36,55 +36,56 @@ static void memsize_is_exact_and_64_bits_wide(void)
 	static const struct {
 		uint32_t capacity, elem_size;
 	} t[] = {
-		{ 1, 4 },	   { 3, 12 },	      { 1000, 8 },
-		{ 1u << 28, 64 },  { 1u << 30, 4 },   { 1u << 30, 4096 },
+		{ 1, 4 },
+		{ 3, 12 },
+		{ 1000, 8 },
+		{ 1u << 28, 64 },
+		{ 1u << 30, 4 },
+		{ 1u << 30, 4096 },
 		{ (1u << 30) - 1, 4096 },
 	};
 
 	RT_EACH_MODE(m)
-		for (size_t i = 0; i < FPT_LEN(t); i++)
-			for (uint32_t flags = 0; flags < 4; flags++) {
-				fp_ring_opts o = rt_opts(t[i].capacity, t[i].elem_size, m,
-							 flags);
-				int64_t size = fp_ring_memsize(&o);
-				int64_t data = (int64_t)t[i].capacity * t[i].elem_size;
+	for (size_t i = 0; i < FPT_LEN(t); i++)
+		for (uint32_t flags = 0; flags < 4; flags++) {
+			fp_ring_opts o = rt_opts(t[i].capacity, t[i].elem_size, m, flags);
+			int64_t size = fp_ring_memsize(&o);
+			int64_t data = (int64_t)t[i].capacity * t[i].elem_size;
 
-				fpt_where("%s %u x %u flags %u", m->name, t[i].capacity,
-					  t[i].elem_size, flags);
-				CHECK(size >= data);
-				/* a byte of generation, 8 of owner, the header */
-				CHECK(size <= data + 9 * (int64_t)t[i].capacity + 4096);
-				CHECK_EQ(size % LIBFP_RING_ALIGN, 0);
-			}
+			fpt_where("%s %u x %u flags %u", m->name, t[i].capacity,
+				  t[i].elem_size, flags);
+			CHECK(size >= data);
+			/* a byte of generation, 8 of owner, the header */
+			CHECK(size <= data + 9 * (int64_t)t[i].capacity + 4096);
+			CHECK_EQ(size % LIBFP_RING_ALIGN, 0);
+		}
 }
 
 static void init_uses_what_memsize_said_and_no_more(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t cap = 1; cap <= 300; cap += cap < 70 ? 1 : 57)
-			for (uint32_t flags = 0; flags < 4; flags++) {
-				fp_ring_opts o = rt_opts(cap, 12, m, flags);
-				int64_t size = fp_ring_memsize(&o);
-				unsigned char *mem = junk(size), elems[12 * 300];
-				fp_ring *r = NULL;
+	for (uint32_t cap = 1; cap <= 300; cap += cap < 70 ? 1 : 57)
+		for (uint32_t flags = 0; flags < 4; flags++) {
+			fp_ring_opts o = rt_opts(cap, 12, m, flags);
+			int64_t size = fp_ring_memsize(&o);
+			unsigned char *mem = junk(size), elems[12 * 300];
+			fp_ring *r = NULL;
 
-				fpt_where("%s capacity %u flags %u", m->name, cap, flags);
-				CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &r), 0);
-				for (uint32_t lap = 0; lap < 3; lap++) {
-					rt_fill(elems, 12, lap, cap);
-					CHECK_EQ(fp_ring_enqueue_bulk(r, elems, cap, NULL),
-						 cap);
-					CHECK_EQ(fp_ring_is_full(r), 1);
-					memset(elems, 0, sizeof(elems));
-					CHECK_EQ(fp_ring_dequeue_bulk(r, elems, cap, NULL),
-						 cap);
-					CHECK_EQ(rt_right(elems, 12, lap, cap), cap);
-				}
-				CHECK(is_junk(mem + size, 4096));
-				CHECK_EQ(fp_ring_destroy(r), 0);
-				memset(mem, 0, (size_t)size); /* still ours */
-				free(mem);
+			fpt_where("%s capacity %u flags %u", m->name, cap, flags);
+			CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &r), 0);
+			for (uint32_t lap = 0; lap < 3; lap++) {
+				rt_fill(elems, 12, lap, cap);
+				CHECK_EQ(fp_ring_enqueue_bulk(r, elems, cap, NULL), cap);
+				CHECK_EQ(fp_ring_is_full(r), 1);
+				memset(elems, 0, sizeof(elems));
+				CHECK_EQ(fp_ring_dequeue_bulk(r, elems, cap, NULL), cap);
+				CHECK_EQ(rt_right(elems, 12, lap, cap), cap);
 			}
+			CHECK(is_junk(mem + size, 4096));
+			CHECK_EQ(fp_ring_destroy(r), 0);
+			memset(mem, 0, (size_t)size); /* still ours */
+			free(mem);
+		}
 }
 
 static void init_refuses_without_touching_the_memory(void)
@@ -162,48 +163,47 @@ static void a_named_ring_in_own_memory_is_found(void)
 static void handles_on_one_ring_see_each_other(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t elem = 4; elem <= 20; elem += 4) {
-			fp_ring_opts o = rt_opts(7, elem, m, LIBFP_STATS);
-			int64_t size = fp_ring_memsize(&o);
-			unsigned char *mem = junk(size), buf[7 * 20];
-			fp_ring *a = NULL, *b = NULL;
+	for (uint32_t elem = 4; elem <= 20; elem += 4) {
+		fp_ring_opts o = rt_opts(7, elem, m, LIBFP_STATS);
+		int64_t size = fp_ring_memsize(&o);
+		unsigned char *mem = junk(size), buf[7 * 20];
+		fp_ring *a = NULL, *b = NULL;
 
-			fpt_where("%s element %u", m->name, elem);
-			CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &a), 0);
-			CHECK_EQ(fp_ring_attach(mem, (uint64_t)size + 4096, &b), 0);
-			CHECK_EQ(fp_ring_capacity(b), 7);
-			CHECK_EQ(fp_ring_elem_size(b), elem);
-			CHECK_EQ(fp_ring_producer_sync(b), m->producer);
-			CHECK_EQ(fp_ring_consumer_sync(b), m->consumer);
-			for (uint64_t v = 0; v < 100; v += 5) {
-				rt_fill(buf, elem, v, 5);
-				CHECK_EQ(fp_ring_enqueue_bulk(v % 2 ? a : b, buf, 5, NULL),
-					 5);
-				CHECK_EQ(fp_ring_count(a), 5);
-				CHECK_EQ(fp_ring_count(b), 5);
-				CHECK_EQ(fp_ring_dequeue_bulk(v % 2 ? b : a, buf, 5, NULL),
-					 5);
-				CHECK_EQ(rt_right(buf, elem, v, 5), 5);
-			}
-			CHECK_EQ(rt_stats(b).enqueued, 100);
-			CHECK_EQ(rt_stats(b).flags & LIBFP_RING_STATS_COUNTED,
-				 LIBFP_RING_STATS_COUNTED);
-			CHECK_EQ(fp_ring_destroy(a), 0); /* b stays usable */
-			CHECK_EQ(fp_ring_enqueue_bulk(b, buf, 3, NULL), 3);
-			CHECK_EQ(fp_ring_close(b), 0);
-			CHECK_EQ(fp_ring_attach(mem, (uint64_t)size, &a), 0);
-			CHECK_EQ(fp_ring_is_closed(a), 1);
-			CHECK_EQ(fp_ring_dequeue_burst(a, buf, 7, NULL), 3);
-			CHECK_EQ(fp_ring_dequeue_burst(a, buf, 7, NULL), -EPIPE);
-			CHECK_EQ(fp_ring_destroy(b), 0);
-			CHECK_EQ(fp_ring_destroy(a), 0);
-			free(mem);
+		fpt_where("%s element %u", m->name, elem);
+		CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &a), 0);
+		CHECK_EQ(fp_ring_attach(mem, (uint64_t)size + 4096, &b), 0);
+		CHECK_EQ(fp_ring_capacity(b), 7);
+		CHECK_EQ(fp_ring_elem_size(b), elem);
+		CHECK_EQ(fp_ring_producer_sync(b), m->producer);
+		CHECK_EQ(fp_ring_consumer_sync(b), m->consumer);
+		for (uint64_t v = 0; v < 100; v += 5) {
+			rt_fill(buf, elem, v, 5);
+			CHECK_EQ(fp_ring_enqueue_bulk(v % 2 ? a : b, buf, 5, NULL), 5);
+			CHECK_EQ(fp_ring_count(a), 5);
+			CHECK_EQ(fp_ring_count(b), 5);
+			CHECK_EQ(fp_ring_dequeue_bulk(v % 2 ? b : a, buf, 5, NULL), 5);
+			CHECK_EQ(rt_right(buf, elem, v, 5), 5);
 		}
+		CHECK_EQ(rt_stats(b).enqueued, 100);
+		CHECK_EQ(rt_stats(b).flags & LIBFP_RING_STATS_COUNTED,
+			 LIBFP_RING_STATS_COUNTED);
+		CHECK_EQ(fp_ring_destroy(a), 0); /* b stays usable */
+		CHECK_EQ(fp_ring_enqueue_bulk(b, buf, 3, NULL), 3);
+		CHECK_EQ(fp_ring_close(b), 0);
+		CHECK_EQ(fp_ring_attach(mem, (uint64_t)size, &a), 0);
+		CHECK_EQ(fp_ring_is_closed(a), 1);
+		CHECK_EQ(fp_ring_dequeue_burst(a, buf, 7, NULL), 3);
+		CHECK_EQ(fp_ring_dequeue_burst(a, buf, 7, NULL), -EPIPE);
+		CHECK_EQ(fp_ring_destroy(b), 0);
+		CHECK_EQ(fp_ring_destroy(a), 0);
+		free(mem);
+	}
 }
 
 static void the_state_is_position_independent(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(9, 8, m, 0);
 		int64_t size = fp_ring_memsize(&o);
 		unsigned char *mem = junk(size), *copy = junk(size);
@@ -233,7 +233,8 @@ static void the_state_is_position_independent(void)
 /* The state lives on in the caller's memory, and so does the span. */
 static void a_span_outlives_the_handle_it_was_reserved_with(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(9, 8, m, 0);
 		int64_t size = fp_ring_memsize(&o);
 		unsigned char *mem = junk(size);
@@ -317,7 +318,8 @@ static void attach_refuses_what_is_not_a_ring(void)
 
 static void attach_refuses_a_ring_that_does_not_fit(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(16, 8, m, 0);
 		int64_t size = fp_ring_memsize(&o);
 		fp_ring *r = NULL, *second = UNTOUCHED;
@@ -327,9 +329,9 @@ static void attach_refuses_a_ring_that_does_not_fit(void)
 		CHECK_EQ(fp_ring_destroy(r), 0);
 		for (uint64_t len = 0; len < (uint64_t)size; len++) {
 			/* about len bytes, so that ASan sees a look beyond */
-			unsigned char *cut = aligned_alloc(
-				LIBFP_RING_ALIGN,
-				FPI_ALIGN_UP(len + 1, LIBFP_RING_ALIGN));
+			unsigned char *cut =
+				aligned_alloc(LIBFP_RING_ALIGN,
+					      FPI_ALIGN_UP(len + 1, LIBFP_RING_ALIGN));
 
 			CHECK(cut != NULL);
 			memcpy(cut, mem, len);
@@ -345,7 +347,8 @@ static void attach_refuses_a_ring_that_does_not_fit(void)
 
 static void attach_refuses_a_header_that_contradicts_itself(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(16, 8, m, LIBFP_CHECKED);
 		int64_t size = fp_ring_memsize(&o);
 		unsigned char *mem = junk(size), *bad = junk(size);
@@ -355,12 +358,12 @@ static void attach_refuses_a_header_that_contradicts_itself(void)
 		CHECK_EQ(fp_ring_init(mem, (uint64_t)size, &o, &r), 0);
 		CHECK_EQ(fp_ring_destroy(r), 0);
 
-#define REFUSED(change)                                                               \
-	do {                                                                          \
-		memcpy(bad, mem, (size_t)size);                                       \
-		change;                                                               \
-		fpt_where("%s %s", m->name, #change);                                 \
-		CHECK_EQ(fp_ring_attach(bad, (uint64_t)size, &second), -EPROTO);      \
+#define REFUSED(change)                                                          \
+	do {                                                                     \
+		memcpy(bad, mem, (size_t)size);                                  \
+		change;                                                          \
+		fpt_where("%s %s", m->name, #change);                            \
+		CHECK_EQ(fp_ring_attach(bad, (uint64_t)size, &second), -EPROTO); \
 	} while (0)
 		REFUSED(s->magic.value++);
 		REFUSED(s->magic.value = 0);
@@ -394,7 +397,8 @@ static void attach_refuses_a_header_that_contradicts_itself(void)
 /* Any one damaged byte of the header: refused, or a ring that stays inside. */
 static void attach_survives_any_damaged_header_byte(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring_opts o = rt_opts(16, 8, m, LIBFP_STATS);
 		int64_t size = fp_ring_memsize(&o);
 		unsigned char *mem = junk(size), *bad = junk(size);
@@ -415,7 +419,8 @@ static void attach_survives_any_damaged_header_byte(void)
 				if (rc)
 					continue;
 				CHECK(fp_ring_capacity(second) *
-					      fp_ring_elem_size(second) <= size);
+					      fp_ring_elem_size(second) <=
+				      size);
 				CHECK_EQ(fp_ring_destroy(second), 0);
 			}
 		free(mem);

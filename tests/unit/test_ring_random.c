@@ -489,11 +489,11 @@ static void random_operations_equal_the_model(void)
 	uint64_t seed = fpt_seed(), steps = fpt_scale(RT_SAMPLE ? 300 : 1500, 200000);
 
 	RT_EACH_MODE(m)
-		for (size_t c = 0; c < FPT_LEN(caps); c++)
-			for (size_t s = 0; s < FPT_LEN(sizes); s++)
-				for (uint32_t flags = 0; flags < 4; flags++)
-					run(m, caps[c], sizes[s], flags,
-					    fpt_random(&seed) | 1, steps);
+	for (size_t c = 0; c < FPT_LEN(caps); c++)
+		for (size_t s = 0; s < FPT_LEN(sizes); s++)
+			for (uint32_t flags = 0; flags < 4; flags++)
+				run(m, caps[c], sizes[s], flags, fpt_random(&seed) | 1,
+				    steps);
 }
 
 int main(int argc, char **argv)

@@ -44,61 +44,59 @@ static void whole_spans_carry_every_size_and_length(void)
 	static const uint32_t caps[] = { 1, 2, 3, 9, 64, 100 };
 
 	RT_EACH_MODE(m)
-		for (size_t s = 0; s < FPT_LEN(sizes); s++)
-			for (size_t c = 0; c < FPT_LEN(caps); c++) {
-				uint32_t cap = caps[c];
-				uint64_t v = 0;
-				fp_ring *r;
+	for (size_t s = 0; s < FPT_LEN(sizes); s++)
+		for (size_t c = 0; c < FPT_LEN(caps); c++) {
+			uint32_t cap = caps[c];
+			uint64_t v = 0;
+			fp_ring *r;
 
-				if (cap * sizes[s] > 1u << 16)
-					continue;
-				r = rt_ring(cap, sizes[s], m, 0);
-				fpt_where("%s element %u capacity %u", m->name, sizes[s],
-					  cap);
-				for (uint32_t n = 1; n <= cap; n++) {
-					put_span(r, n, n, v);
-					CHECK_EQ(fp_ring_count(r), n);
-					get_all(r, n, v);
-					CHECK_EQ(fp_ring_count(r), 0);
-					v += n;
-				}
-				CHECK_EQ(fp_ring_destroy(r), 0);
+			if (cap * sizes[s] > 1u << 16)
+				continue;
+			r = rt_ring(cap, sizes[s], m, 0);
+			fpt_where("%s element %u capacity %u", m->name, sizes[s], cap);
+			for (uint32_t n = 1; n <= cap; n++) {
+				put_span(r, n, n, v);
+				CHECK_EQ(fp_ring_count(r), n);
+				get_all(r, n, v);
+				CHECK_EQ(fp_ring_count(r), 0);
+				v += n;
 			}
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 }
 
 static void a_span_across_the_wrap_has_two_pieces(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t cap = 2; cap <= 9; cap++)
-			for (uint32_t start = 1; start < cap; start++) {
-				fp_ring *r = rt_ring(cap, 12, m, 0);
-				fp_ring_span s;
+	for (uint32_t cap = 2; cap <= 9; cap++)
+		for (uint32_t start = 1; start < cap; start++) {
+			fp_ring *r = rt_ring(cap, 12, m, 0);
+			fp_ring_span s;
 
-				fpt_where("%s capacity %u start %u", m->name, cap, start);
-				put_span(r, start, start, 0);
-				get_all(r, start, 0);
-				CHECK_EQ(fp_ring_reserve_enqueue(r, cap, 0, &s), cap);
-				CHECK_EQ(s.n1, cap - start);
-				CHECK_EQ(s.n2, start);
-				CHECK((char *)s.ptr1 - (char *)s.ptr2 ==
-				      (ptrdiff_t)start * 12);
-				rt_span_fill(&s, 12, 50, cap);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &s, cap), cap);
-				CHECK_EQ(fp_ring_reserve_dequeue(r, cap, LIBFP_RING_BULK,
-								 &s),
-					 cap);
-				CHECK_EQ(s.n1, cap - start);
-				CHECK_EQ(s.n2, start);
-				CHECK_EQ(rt_span_right(&s, 12, 50, cap), cap);
-				CHECK_EQ(fp_ring_commit_dequeue(r, &s, cap), cap);
-				CHECK_EQ(fp_ring_count(r), 0);
-				CHECK_EQ(fp_ring_destroy(r), 0);
-			}
+			fpt_where("%s capacity %u start %u", m->name, cap, start);
+			put_span(r, start, start, 0);
+			get_all(r, start, 0);
+			CHECK_EQ(fp_ring_reserve_enqueue(r, cap, 0, &s), cap);
+			CHECK_EQ(s.n1, cap - start);
+			CHECK_EQ(s.n2, start);
+			CHECK((char *)s.ptr1 - (char *)s.ptr2 == (ptrdiff_t)start * 12);
+			rt_span_fill(&s, 12, 50, cap);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, cap), cap);
+			CHECK_EQ(fp_ring_reserve_dequeue(r, cap, LIBFP_RING_BULK, &s),
+				 cap);
+			CHECK_EQ(s.n1, cap - start);
+			CHECK_EQ(s.n2, start);
+			CHECK_EQ(rt_span_right(&s, 12, 50, cap), cap);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &s, cap), cap);
+			CHECK_EQ(fp_ring_count(r), 0);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 }
 
 static void a_span_that_does_not_wrap_has_no_second_piece(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		fp_ring_span s;
 
@@ -114,7 +112,8 @@ static void a_span_that_does_not_wrap_has_no_second_piece(void)
 
 static void spans_take_what_fits_and_bulk_all_or_none(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		fp_ring_span s, before;
 
@@ -165,7 +164,8 @@ static void an_st_producer_commits_any_k(void)
 				CHECK_EQ(fp_ring_count(r), k);
 				CHECK_EQ(fp_ring_free_count(r), 5 - k);
 				if (k < 5)
-					put_span(r, 5 - k, 5 - k, v + k); /* right behind */
+					put_span(r, 5 - k, 5 - k,
+						 v + k); /* right behind */
 				get_all(r, 5, v);
 				v += 5;
 			}
@@ -247,13 +247,17 @@ static void void_slots_do_not_hide_what_is_behind_them(void)
 				put_span(r, 1, 0, 0);
 				CHECK_EQ(fp_ring_is_full(r), 1);
 				if (how == 0) {
-					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 5, NULL), 5);
+					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 5, NULL),
+						 5);
 					CHECK_EQ(rt_right(buf, 8, 0, 5), 5);
 				} else if (how == 1) {
-					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 6, NULL), 0);
-					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 3, NULL), 3);
+					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 6, NULL),
+						 0);
+					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 3, NULL),
+						 3);
 					CHECK_EQ(rt_right(buf, 8, 0, 3), 3);
-					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 2, NULL), 2);
+					CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 2, NULL),
+						 2);
 					CHECK_EQ(rt_right(buf, 8, 3, 2), 2);
 				} else if (how == 2) {
 					uint32_t got = 0;
@@ -291,7 +295,8 @@ static void void_slots_divide_a_span_bulk(void)
 			if (closed)
 				CHECK_EQ(fp_ring_close(r), 0);
 			memset(&s, 0x77, sizeof(s));
-			CHECK_EQ(fp_ring_reserve_dequeue(r, 3, LIBFP_RING_BULK, &s), -EAGAIN);
+			CHECK_EQ(fp_ring_reserve_dequeue(r, 3, LIBFP_RING_BULK, &s),
+				 -EAGAIN);
 			CHECK_EQ(s.n1, 0x77777777);
 			CHECK_EQ(fp_ring_reserve_dequeue(r, 5, LIBFP_RING_BULK, &s),
 				 closed ? -EPIPE : 0);
@@ -315,8 +320,8 @@ static void void_slots_survive_the_wrap_of_generations(void)
 				uint32_t n = 1 + (uint32_t)round % cap;
 				uint32_t k = (uint32_t)round / 3 % (n + 1);
 
-				fpt_where("%s capacity %u round %d", rt_modes[i].name, cap,
-					  round);
+				fpt_where("%s capacity %u round %d", rt_modes[i].name,
+					  cap, round);
 				put_span(r, n, k, v);
 				for (uint32_t j = 0; j < k; j++) {
 					CHECK_EQ(fp_ring_dequeue_u64(r, &e), 1);
@@ -353,42 +358,42 @@ static void an_mt_consumer_takes_all_or_keeps_the_span(void)
 static void a_span_is_committed_once(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t k = 0; k <= 3; k++)
-			for (uint32_t flags = 0; flags <= LIBFP_CHECKED; flags += 2) {
-				fp_ring *r = rt_ring(6, 8, m, flags);
-				fp_ring_span s, again;
-				int taken = m->consumer == LIBFP_ST ? (int)k : 3;
+	for (uint32_t k = 0; k <= 3; k++)
+		for (uint32_t flags = 0; flags <= LIBFP_CHECKED; flags += 2) {
+			fp_ring *r = rt_ring(6, 8, m, flags);
+			fp_ring_span s, again;
+			int taken = m->consumer == LIBFP_ST ? (int)k : 3;
 
-				fpt_where("%s k %u flags %u", m->name, k, flags);
-				CHECK_EQ(fp_ring_reserve_enqueue(r, 3, 0, &s), 3);
-				again = s;
-				rt_span_fill(&s, 8, 0, 3);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &s, k), k);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &s, k), -EINVAL);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &s, 0), -EINVAL);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &again, k), -EINVAL);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &again, 3), -EINVAL);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &again, 0), -EINVAL);
-				CHECK_EQ(rt_stats(r).enqueued, k);
-				CHECK_EQ(fp_ring_reset(r), 0);
-				CHECK_EQ(fp_ring_commit_enqueue(r, &again, 3), -EINVAL);
+			fpt_where("%s k %u flags %u", m->name, k, flags);
+			CHECK_EQ(fp_ring_reserve_enqueue(r, 3, 0, &s), 3);
+			again = s;
+			rt_span_fill(&s, 8, 0, 3);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, k), k);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, k), -EINVAL);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, 0), -EINVAL);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &again, k), -EINVAL);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &again, 3), -EINVAL);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &again, 0), -EINVAL);
+			CHECK_EQ(rt_stats(r).enqueued, k);
+			CHECK_EQ(fp_ring_reset(r), 0);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &again, 3), -EINVAL);
 
-				put_span(r, 3, 3, 0);
-				CHECK_EQ(fp_ring_reserve_dequeue(r, 3, 0, &s), 3);
-				again = s;
-				CHECK_EQ(fp_ring_commit_dequeue(r, &s, (uint32_t)taken),
-					 taken);
-				CHECK_EQ(fp_ring_commit_dequeue(r, &s, 0), -EINVAL);
-				CHECK_EQ(fp_ring_commit_dequeue(r, &again, 3), -EINVAL);
-				CHECK_EQ(fp_ring_commit_dequeue(r, &again, 0), -EINVAL);
-				CHECK_EQ(fp_ring_count(r), 3 - taken);
-				CHECK_EQ(fp_ring_destroy(r), 0);
-			}
+			put_span(r, 3, 3, 0);
+			CHECK_EQ(fp_ring_reserve_dequeue(r, 3, 0, &s), 3);
+			again = s;
+			CHECK_EQ(fp_ring_commit_dequeue(r, &s, (uint32_t)taken), taken);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &s, 0), -EINVAL);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &again, 3), -EINVAL);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &again, 0), -EINVAL);
+			CHECK_EQ(fp_ring_count(r), 3 - taken);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 }
 
 static void a_span_cannot_grow(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		fp_ring_span s, copy;
 
@@ -409,9 +414,40 @@ static void a_span_cannot_grow(void)
 	}
 }
 
+/* Misuse must not leave the ring with a span that can never be committed. */
+static void an_overrun_span_is_given_up(void)
+{
+	RT_EACH_MODE(m)
+	{
+		fp_ring *r = rt_ring(8, 8, m, 0);
+		fp_ring_span s;
+		uint64_t e;
+
+		fpt_where("%s", m->name);
+		if (m->producer == LIBFP_ST) {
+			CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
+			CHECK_EQ(fp_ring_enqueue_u64(r, 1), 1);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), -EINVAL);
+			CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
+			CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
+		} else {
+			for (int i = 0; i < 3; i++)
+				CHECK_EQ(fp_ring_enqueue_u64(r, 1), 1);
+		}
+		if (m->consumer == LIBFP_ST) {
+			CHECK_EQ(fp_ring_reserve_dequeue(r, 2, 0, &s), 2);
+			CHECK_EQ(fp_ring_dequeue_u64(r, &e), 1);
+			CHECK_EQ(fp_ring_commit_dequeue(r, &s, 0), -EINVAL);
+		}
+		CHECK_EQ(fp_ring_reset(r), 0);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
+}
+
 static void a_span_belongs_to_its_side(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(8, 8, m, 0);
 		fp_ring_span in, out, zero = { 0 };
 
@@ -432,7 +468,8 @@ static void a_span_belongs_to_its_side(void)
 
 static void a_span_belongs_to_its_ring(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *a = rt_ring(8, 8, m, 0), *b = rt_ring(8, 8, m, 0);
 		fp_ring_span s, forged;
 
@@ -458,7 +495,8 @@ static void a_span_belongs_to_its_ring(void)
 
 static void an_st_side_has_one_span_an_mt_side_many(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(9, 8, m, 0);
 		fp_ring_span a, b, c;
 		int pst = m->producer == LIBFP_ST, cst = m->consumer == LIBFP_ST;
@@ -501,7 +539,8 @@ static void an_st_side_has_one_span_an_mt_side_many(void)
 
 static void open_spans_keep_destroy_and_reset_away(void)
 {
-	RT_EACH_MODE(m) {
+	RT_EACH_MODE(m)
+	{
 		fp_ring *r = rt_ring(4, 8, m, 0);
 		fp_ring_span s;
 		uint64_t e;
@@ -551,21 +590,21 @@ static void *commit_dequeue(void *arg)
 static void another_thread_may_commit(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++) {
-			struct handover h = { .r = rt_ring(4, 8, m, flags) };
-			pthread_t t;
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		struct handover h = { .r = rt_ring(4, 8, m, flags) };
+		pthread_t t;
 
-			fpt_where("%s flags %u", m->name, flags);
-			CHECK_EQ(fp_ring_reserve_enqueue(h.r, 3, 0, &h.in), 3);
-			rt_span_fill(&h.in, 8, 0, 3);
-			CHECK_EQ(pthread_create(&t, NULL, commit_enqueue, &h), 0);
-			pthread_join(t, NULL);
-			CHECK_EQ(fp_ring_reserve_dequeue(h.r, 3, 0, &h.out), 3);
-			CHECK_EQ(pthread_create(&t, NULL, commit_dequeue, &h), 0);
-			pthread_join(t, NULL);
-			CHECK_EQ(fp_ring_count(h.r), 0);
-			CHECK_EQ(fp_ring_destroy(h.r), 0);
-		}
+		fpt_where("%s flags %u", m->name, flags);
+		CHECK_EQ(fp_ring_reserve_enqueue(h.r, 3, 0, &h.in), 3);
+		rt_span_fill(&h.in, 8, 0, 3);
+		CHECK_EQ(pthread_create(&t, NULL, commit_enqueue, &h), 0);
+		pthread_join(t, NULL);
+		CHECK_EQ(fp_ring_reserve_dequeue(h.r, 3, 0, &h.out), 3);
+		CHECK_EQ(pthread_create(&t, NULL, commit_dequeue, &h), 0);
+		pthread_join(t, NULL);
+		CHECK_EQ(fp_ring_count(h.r), 0);
+		CHECK_EQ(fp_ring_destroy(h.r), 0);
+	}
 }
 
 int main(int argc, char **argv)
@@ -584,6 +623,7 @@ int main(int argc, char **argv)
 		FPT_CASE(an_mt_consumer_takes_all_or_keeps_the_span),
 		FPT_CASE(a_span_is_committed_once),
 		FPT_CASE(a_span_cannot_grow),
+		FPT_CASE(an_overrun_span_is_given_up),
 		FPT_CASE(a_span_belongs_to_its_side),
 		FPT_CASE(a_span_belongs_to_its_ring),
 		FPT_CASE(an_st_side_has_one_span_an_mt_side_many),

@@ -50,104 +50,104 @@ static void the_caller_says_how_much_it_knows(void)
 static void elements_are_always_counted(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t cap = 1; cap <= 9; cap++)
-			for (uint32_t flags = 0; flags < 4; flags++) {
-				fp_ring *r = rt_ring(cap, 8, m, flags);
-				uint64_t v, n = 0;
+	for (uint32_t cap = 1; cap <= 9; cap++)
+		for (uint32_t flags = 0; flags < 4; flags++) {
+			fp_ring *r = rt_ring(cap, 8, m, flags);
+			uint64_t v, n = 0;
 
-				fpt_where("%s capacity %u flags %u", m->name, cap, flags);
-				for (int round = 0; round < 100; round++) {
-					fp_ring_stats s;
+			fpt_where("%s capacity %u flags %u", m->name, cap, flags);
+			for (int round = 0; round < 100; round++) {
+				fp_ring_stats s;
 
-					fill(r, cap);
-					n += cap;
-					s = rt_stats(r);
-					CHECK_EQ(s.enqueued, n);
-					CHECK_EQ(s.dequeued, n - cap);
-					CHECK_EQ(s.count, cap);
-					for (uint32_t i = 0; i < cap; i++)
-						CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
-					s = rt_stats(r);
-					CHECK_EQ(s.dequeued, n);
-					CHECK_EQ(s.count, 0);
-					CHECK_EQ(s.unpublished, 0);
-					CHECK_EQ(s.void_pending, 0);
-					CHECK_EQ(s.flags & LIBFP_RING_STATS_BLOCKED, 0);
-				}
-				CHECK_EQ(fp_ring_close(r), 0);
-				CHECK_EQ(rt_stats(r).enqueued, n);
-				CHECK_EQ(fp_ring_destroy(r), 0);
+				fill(r, cap);
+				n += cap;
+				s = rt_stats(r);
+				CHECK_EQ(s.enqueued, n);
+				CHECK_EQ(s.dequeued, n - cap);
+				CHECK_EQ(s.count, cap);
+				for (uint32_t i = 0; i < cap; i++)
+					CHECK_EQ(fp_ring_dequeue_u64(r, &v), 1);
+				s = rt_stats(r);
+				CHECK_EQ(s.dequeued, n);
+				CHECK_EQ(s.count, 0);
+				CHECK_EQ(s.unpublished, 0);
+				CHECK_EQ(s.void_pending, 0);
+				CHECK_EQ(s.flags & LIBFP_RING_STATS_BLOCKED, 0);
 			}
+			CHECK_EQ(fp_ring_close(r), 0);
+			CHECK_EQ(rt_stats(r).enqueued, n);
+			CHECK_EQ(fp_ring_destroy(r), 0);
+		}
 }
 
 static void refusals_are_counted_on_request(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++) {
-			fp_ring *r = rt_ring(4, 8, m, flags);
-			int on = !!(flags & LIBFP_STATS);
-			uint64_t buf[8] = { 0 };
-			fp_ring_span s;
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		fp_ring *r = rt_ring(4, 8, m, flags);
+		int on = !!(flags & LIBFP_STATS);
+		uint64_t buf[8] = { 0 };
+		fp_ring_span s;
 
-			fpt_where("%s flags %u", m->name, flags);
-			CHECK_EQ(!!(rt_stats(r).flags & LIBFP_RING_STATS_COUNTED), on);
-			CHECK_EQ(fp_ring_dequeue(r, buf), 0);
-			CHECK_EQ(fp_ring_dequeue_u64(r, buf), 0);
-			CHECK_EQ(fp_ring_dequeue_burst(r, buf, 2, NULL), 0);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 2, NULL), 0);
-			CHECK_EQ(fp_ring_reserve_dequeue(r, 1, 0, &s), 0);
-			CHECK_EQ(rt_stats(r).refused_empty, on * 5);
-			CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), 3);
-			CHECK_EQ(rt_stats(r).refused_full, 0);
-			CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), 1); /* fewer */
-			CHECK_EQ(rt_stats(r).refused_full, on * 1);
-			CHECK_EQ(fp_ring_enqueue(r, buf), 0);
-			CHECK_EQ(fp_ring_enqueue_u64(r, 1), 0);
-			CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), 0);
-			CHECK_EQ(fp_ring_enqueue_bulk(r, buf, 3, NULL), 0);
-			CHECK_EQ(fp_ring_reserve_enqueue(r, 1, 0, &s), 0);
-			CHECK_EQ(rt_stats(r).refused_full, on * 6);
-			CHECK_EQ(fp_ring_dequeue_burst(r, buf, 8, NULL), 4); /* fewer */
-			CHECK_EQ(rt_stats(r).refused_empty, on * 6);
-			/* errors are not refusals */
-			CHECK_EQ(fp_ring_enqueue_bulk(r, buf, 5, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 5, NULL), -EINVAL);
-			CHECK_EQ(fp_ring_close(r), 0);
-			CHECK_EQ(fp_ring_enqueue_u64(r, 1), -EPIPE);
-			CHECK_EQ(fp_ring_dequeue_u64(r, buf), -EPIPE);
-			CHECK_EQ(rt_stats(r).refused_full, on * 6);
-			CHECK_EQ(rt_stats(r).refused_empty, on * 6);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		fpt_where("%s flags %u", m->name, flags);
+		CHECK_EQ(!!(rt_stats(r).flags & LIBFP_RING_STATS_COUNTED), on);
+		CHECK_EQ(fp_ring_dequeue(r, buf), 0);
+		CHECK_EQ(fp_ring_dequeue_u64(r, buf), 0);
+		CHECK_EQ(fp_ring_dequeue_burst(r, buf, 2, NULL), 0);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 2, NULL), 0);
+		CHECK_EQ(fp_ring_reserve_dequeue(r, 1, 0, &s), 0);
+		CHECK_EQ(rt_stats(r).refused_empty, on * 5);
+		CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), 3);
+		CHECK_EQ(rt_stats(r).refused_full, 0);
+		CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), 1); /* fewer */
+		CHECK_EQ(rt_stats(r).refused_full, on * 1);
+		CHECK_EQ(fp_ring_enqueue(r, buf), 0);
+		CHECK_EQ(fp_ring_enqueue_u64(r, 1), 0);
+		CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), 0);
+		CHECK_EQ(fp_ring_enqueue_bulk(r, buf, 3, NULL), 0);
+		CHECK_EQ(fp_ring_reserve_enqueue(r, 1, 0, &s), 0);
+		CHECK_EQ(rt_stats(r).refused_full, on * 6);
+		CHECK_EQ(fp_ring_dequeue_burst(r, buf, 8, NULL), 4); /* fewer */
+		CHECK_EQ(rt_stats(r).refused_empty, on * 6);
+		/* errors are not refusals */
+		CHECK_EQ(fp_ring_enqueue_bulk(r, buf, 5, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_dequeue_bulk(r, buf, 5, NULL), -EINVAL);
+		CHECK_EQ(fp_ring_close(r), 0);
+		CHECK_EQ(fp_ring_enqueue_u64(r, 1), -EPIPE);
+		CHECK_EQ(fp_ring_dequeue_u64(r, buf), -EPIPE);
+		CHECK_EQ(rt_stats(r).refused_full, on * 6);
+		CHECK_EQ(rt_stats(r).refused_empty, on * 6);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void the_high_water_mark_stays(void)
 {
 	RT_EACH_MODE(m)
-		for (uint32_t flags = 0; flags < 4; flags++) {
-			fp_ring *r = rt_ring(10, 8, m, flags);
-			uint32_t on = !!(flags & LIBFP_STATS);
-			uint64_t buf[10] = { 0 };
-			fp_ring_span s;
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		fp_ring *r = rt_ring(10, 8, m, flags);
+		uint32_t on = !!(flags & LIBFP_STATS);
+		uint64_t buf[10] = { 0 };
+		fp_ring_span s;
 
-			fpt_where("%s flags %u", m->name, flags);
-			CHECK_EQ(rt_stats(r).high_water, 0);
-			fill(r, 2);
-			CHECK_EQ(rt_stats(r).high_water, on * 2);
-			CHECK_EQ(fp_ring_dequeue_burst(r, buf, 2, NULL), 2);
-			fill(r, 1);
-			CHECK_EQ(rt_stats(r).high_water, on * 2);
-			CHECK_EQ(fp_ring_enqueue_burst(r, buf, 4, NULL), 4);
-			CHECK_EQ(rt_stats(r).high_water, on * 5);
-			CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
-			CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
-			CHECK_EQ(rt_stats(r).high_water, on * 7);
-			CHECK_EQ(fp_ring_enqueue_burst(r, buf, 10, NULL), 3);
-			CHECK_EQ(rt_stats(r).high_water, on * 10);
-			CHECK_EQ(fp_ring_dequeue_burst(r, buf, 10, NULL), 10);
-			CHECK_EQ(rt_stats(r).high_water, on * 10);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+		fpt_where("%s flags %u", m->name, flags);
+		CHECK_EQ(rt_stats(r).high_water, 0);
+		fill(r, 2);
+		CHECK_EQ(rt_stats(r).high_water, on * 2);
+		CHECK_EQ(fp_ring_dequeue_burst(r, buf, 2, NULL), 2);
+		fill(r, 1);
+		CHECK_EQ(rt_stats(r).high_water, on * 2);
+		CHECK_EQ(fp_ring_enqueue_burst(r, buf, 4, NULL), 4);
+		CHECK_EQ(rt_stats(r).high_water, on * 5);
+		CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
+		CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
+		CHECK_EQ(rt_stats(r).high_water, on * 7);
+		CHECK_EQ(fp_ring_enqueue_burst(r, buf, 10, NULL), 3);
+		CHECK_EQ(rt_stats(r).high_water, on * 10);
+		CHECK_EQ(fp_ring_dequeue_burst(r, buf, 10, NULL), 10);
+		CHECK_EQ(rt_stats(r).high_water, on * 10);
+		CHECK_EQ(fp_ring_destroy(r), 0);
+	}
 }
 
 static void void_slots_are_told_apart(void)
@@ -251,7 +251,8 @@ static void a_blocked_head_is_reported_with_its_thread(void)
 
 			fpt_where("%s flags %u", rt_modes[i].name, flags);
 			fill(v.r, 1);
-			CHECK_EQ(pthread_create(&t, NULL, reserve_on_another_thread, &v), 0);
+			CHECK_EQ(pthread_create(&t, NULL, reserve_on_another_thread, &v),
+				 0);
 			pthread_join(t, NULL);
 			fill(v.r, 1);
 			s = rt_stats(v.r);
