@@ -232,17 +232,13 @@ static void exit_hooks_run_once_with_the_slot_still_in_place(void)
 	CHECK_EQ(hook_sees, got);
 }
 
-#define FILLER(n)                            \
-	static void filler##n(uint32_t slot) \
-	{                                    \
-		(void)slot;                  \
-	}
-FILLER(1)
-FILLER(2)
-FILLER(3)
-FILLER(4) FILLER(5) FILLER(6) FILLER(7) FILLER(8)
+/* A row of macros is no declaration to the formatter. */
+/* clang-format off */
+#define FILLER(n) static void filler##n(uint32_t slot) { (void)slot; }
+FILLER(1) FILLER(2) FILLER(3) FILLER(4) FILLER(5) FILLER(6) FILLER(7) FILLER(8)
+/* clang-format on */
 
-	static void the_hook_table_says_when_it_is_full(void)
+static void the_hook_table_says_when_it_is_full(void)
 {
 	void (*const fillers[])(uint32_t) = { filler1, filler2, filler3, filler4,
 					      filler5, filler6, filler7, filler8 };
