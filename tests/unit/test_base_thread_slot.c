@@ -232,11 +232,19 @@ static void exit_hooks_run_once_with_the_slot_still_in_place(void)
 	CHECK_EQ(hook_sees, got);
 }
 
-/* A row of macros is no declaration to the formatter. */
-/* clang-format off */
-#define FILLER(n) static void filler##n(uint32_t slot) { (void)slot; }
-FILLER(1) FILLER(2) FILLER(3) FILLER(4) FILLER(5) FILLER(6) FILLER(7) FILLER(8)
-/* clang-format on */
+#define FILLER(n)                            \
+	static void filler##n(uint32_t slot) \
+	{                                    \
+		(void)slot;                  \
+	}
+FILLER(1)
+FILLER(2)
+FILLER(3)
+FILLER(4)
+FILLER(5)
+FILLER(6)
+FILLER(7)
+FILLER(8)
 
 static void the_hook_table_says_when_it_is_full(void)
 {
