@@ -47,7 +47,8 @@
  *   the closed head and will be delivered, claims after it fail. A consumer
  *   reports -EPIPE only if all of [its head, closed head) is published and too
  *   little for the request. state->closed is a hint on a line that producers do
- *   not write, so that polling an empty ring does not disturb them.
+ *   not write, so that polling an empty ring does not disturb them; until close
+ *   has set it and returned, a drained ring may still say 0.
  *
  * Progress: lock-free on an MT side, wait-free on an ST side. A thread stopped
  * between 3 and 5 delays only what stands behind its own slots.
