@@ -61,6 +61,16 @@ FPI_INLINE void fpi_prefetch_write_lines(const void *p, uint64_t bytes)
 			fpi_prefetch_write(at + i);
 }
 
+/* To read them soon. */
+FPI_INLINE void fpi_prefetch_read_lines(const void *p, uint64_t bytes)
+{
+	const char *at = (const char *)p;
+
+	for (uint64_t i = 0; i < 4 * FPI_CACHELINE; i += FPI_CACHELINE)
+		if (i < bytes)
+			__builtin_prefetch(at + i);
+}
+
 /* Tells the core that this is a spin loop. */
 FPI_INLINE void fpi_cpu_relax(void)
 {

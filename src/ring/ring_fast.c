@@ -83,11 +83,13 @@ int32_t fp_ring_enqueue_u64(fp_ring *ring, uint64_t elem)
 {
 	if (FPI_UNLIKELY(!ring))
 		return -EINVAL;
-	if (FPI_LIKELY(ring->prod_kind == FPI_RING_INDEX8))
-		return fpi_spsc_enqueue_one(ring, elem);
-	if (FPI_LIKELY(ring->prod_kind == FPI_RING_GENS8) &&
-	    FPI_LIKELY(fpi_gens_enqueue_one(ring, elem)))
+	if (FPI_LIKELY(ring->prod_kind == FPI_RING_INDEX8)) {
+		if (FPI_LIKELY(fpi_spsc_enqueue_one(ring, elem)))
+			return 1;
+	} else if (FPI_LIKELY(ring->prod_kind == FPI_RING_GENS8) &&
+		   FPI_LIKELY(fpi_gens_enqueue_one(ring, elem))) {
 		return 1;
+	}
 	return enqueue_call(ring, elem);
 }
 
@@ -95,11 +97,13 @@ int32_t fp_ring_dequeue_u64(fp_ring *ring, uint64_t *elem)
 {
 	if (FPI_UNLIKELY(!ring || !elem))
 		return -EINVAL;
-	if (FPI_LIKELY(ring->cons_kind == FPI_RING_INDEX8))
-		return fpi_spsc_dequeue_one(ring, elem);
-	if (FPI_LIKELY(ring->cons_kind == FPI_RING_GENS8) &&
-	    FPI_LIKELY(fpi_gens_dequeue_one(ring, elem)))
+	if (FPI_LIKELY(ring->cons_kind == FPI_RING_INDEX8)) {
+		if (FPI_LIKELY(fpi_spsc_dequeue_one(ring, elem)))
+			return 1;
+	} else if (FPI_LIKELY(ring->cons_kind == FPI_RING_GENS8) &&
+		   FPI_LIKELY(fpi_gens_dequeue_one(ring, elem))) {
 		return 1;
+	}
 	return dequeue_call(ring, elem);
 }
 

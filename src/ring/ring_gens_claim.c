@@ -36,8 +36,24 @@ uint32_t fpi_gens_run_from(const fp_ring *r, uint64_t pos, unsigned state, uint3
 	return run;
 }
 
+/*
+ * For the second look of a refused call (ring_linger.c): whether the slots from
+ * pos on are so far in this state that it was worth it. Only a hint.
+ */
+static int worth_it(const fp_ring *r, uint64_t pos, unsigned state, uint32_t n)
+{
+	uint64_t k = fpi_ring_worth(n);
+
+	if (k > r->capacity)
+		return 0;
+	pos = fpi_ring_advance(r, pos, k - 1);
+	return FPI_LOAD(fpi_gens_at(r, pos), FPI_RELAXED) == fpi_gen(r, pos, state);
+}
+
 int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos, int mt)
 {
+	int again = 0;
+
 	for (;;) {
 		uint64_t h = fpi_gens_prod_head(r, mt);
 		uint32_t run;
@@ -48,9 +64,15 @@ int32_t fpi_gens_claim_free(fp_ring *r, uint32_t n, uint32_t bulk, uint64_t *pos
 		/* Partner: GENS_C_FREE, GENS_C_FREE2, GENS_C1_FREE. */
 		run = fpi_gens_run_from(r, h, FPI_GEN_EMPTY, n,
 					FPI_MO(GENS_P_CHECK, ACQUIRE));
+		if (again)
+			fpi_ring_lingered(r->prod, worth_it(r, h, FPI_GEN_EMPTY, n));
 		if (run < n && (bulk || run == 0)) {
 			if (mt && FPI_LOAD(&r->prod->head, FPI_RELAXED) != h)
 				continue;
+			if (!again && fpi_ring_linger(r->prod, h)) {
+				again = 1;
+				continue;
+			}
 			return bulk && n > r->capacity ? -EINVAL : 0;
 		}
 		FPI_STEP(GENS_P_CHECKED);
@@ -186,6 +208,8 @@ FPI_NOINLINE int32_t fpi_gens_none_left(const fp_ring *r, uint64_t end)
 int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span,
 			    uint64_t *pos, uint64_t *end, int mt)
 {
+	int again = 0;
+
 	for (;;) {
 		uint64_t h = fpi_gens_cons_head(r, mt), to, published;
 		uint32_t run;
@@ -195,6 +219,8 @@ int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span,
 		run = fpi_gens_run_from(r, h, FPI_GEN_FULL, n,
 					FPI_MO(GENS_C_CHECK, ACQUIRE));
 		published = to = fpi_ring_advance(r, h, run);
+		if (again)
+			fpi_ring_lingered(r->cons, worth_it(r, h, FPI_GEN_FULL, n));
 		if (run < n && fpi_gens_is_void(r, to)) {
 			uint32_t full;
 
@@ -214,6 +240,10 @@ int32_t fpi_gens_claim_full(fp_ring *r, uint32_t n, uint32_t bulk, int span,
 		if (run < n && (bulk || run == 0)) {
 			if (mt && FPI_LOAD(&r->cons->head, FPI_RELAXED) != h)
 				continue;
+			if (!again && fpi_ring_linger(r->cons, h)) {
+				again = 1;
+				continue;
+			}
 			return bulk && n > r->capacity ? -EINVAL :
 							 fpi_gens_none_left(r, published);
 		}

@@ -49,6 +49,10 @@ struct fpi_ring_side {
 	uint32_t span_n;	/* its slots; 0: none is open */
 	fpi_atomic_u32 owner;	/* CHECKED: thread inside this ST side, 0: none */
 	fpi_atomic_u32 span_by; /* CHECKED: thread that reserved the last span */
+	/* Hints of ring_linger.c. */
+	fpi_atomic_u32 linger_skip; /* refusals that still do not linger */
+	fpi_atomic_u32 linger_pass; /* what skip was last set to */
+	fpi_atomic_u64 refused_at;  /* head at the last refusal */
 } FPI_OWN_LINES;
 
 struct fpi_ring_state {
@@ -78,6 +82,20 @@ struct fpi_ring_state {
 	fpi_atomic_u64 blocked_pos;   /* head position last seen blocked, + 1 */
 	fpi_atomic_u64 blocked_since; /* when it was first seen, ns */
 } FPI_OWN_LINES;
+
+/*
+ * ring_linger.c: 1 if a call that is about to be refused at this head has paused
+ * and should look once more, and say with fpi_ring_lingered() what that brought.
+ */
+int fpi_ring_linger(struct fpi_ring_side *s, uint64_t at);
+void fpi_ring_lingered(struct fpi_ring_side *s, int worth_it);
+
+/* A second look for n elements is worth it if it finds so many. */
+#define FPI_RING_LINGER_WORTH 8
+FPI_INLINE uint64_t fpi_ring_worth(uint64_t n)
+{
+	return n > FPI_RING_LINGER_WORTH ? n : FPI_RING_LINGER_WORTH;
+}
 
 enum fpi_ring_side_name { FPI_RING_PRODUCER, FPI_RING_CONSUMER };
 

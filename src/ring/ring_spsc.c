@@ -35,6 +35,8 @@
  */
 #include "ring/ring_spsc.h"
 
+#include <errno.h>
+
 #include "base/copy.h"
 
 /* Free slots and elements as far as known. */
@@ -54,40 +56,52 @@ FPI_INLINE uint64_t used_known(const fp_ring *r, uint64_t h)
  */
 static int32_t grant_free(fp_ring *r, uint64_t t, uint64_t n, uint32_t bulk)
 {
-	uint64_t room;
-
 	if (t & FPI_RING_CLOSED)
 		return -EPIPE;
 	if (free_known(r, t) >= n)
 		return (int32_t)n;
-	/* Partner: SPSC_C_FREE, SPSC_CB_FREE, SPSC_C1_FREE. */
-	FPI_PLAIN_STORE(&r->prod->cached,
+	for (int again = 0;; again = 1) {
+		uint64_t room;
+
+		/* Partner: SPSC_C_FREE, SPSC_CB_FREE, SPSC_C1_FREE. */
+		FPI_PLAIN_STORE(
+			&r->prod->cached,
 			FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P_REFRESH, ACQUIRE)));
-	room = free_known(r, t);
-	if (room >= n)
-		return (int32_t)n;
-	if (bulk)
-		return n > r->capacity ? -EINVAL : 0;
-	return (int32_t)room;
+		room = free_known(r, t);
+		if (again)
+			fpi_ring_lingered(r->prod, room >= fpi_ring_worth(n));
+		if (room >= n)
+			return (int32_t)n;
+		if (room && !bulk)
+			return (int32_t)room;
+		if (again || !fpi_ring_linger(r->prod, t))
+			return bulk && n > r->capacity ? -EINVAL : 0;
+	}
 }
 
 static int32_t grant_used(fp_ring *r, uint64_t h, uint64_t n, uint32_t bulk)
 {
-	uint64_t t, room;
-
 	if (used_known(r, h) >= n)
 		return (int32_t)n;
-	/* Partner: SPSC_P_PUBLISH, SPSC_PB_PUBLISH, SPSC_P1_PUBLISH. */
-	t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C_REFRESH, ACQUIRE));
-	FPI_PLAIN_STORE(&r->cons->cached, t & ~FPI_RING_CLOSED);
-	room = used_known(r, h);
-	if (room >= n)
-		return (int32_t)n;
-	if (room && !bulk)
-		return (int32_t)room;
-	if (bulk && n > r->capacity)
-		return -EINVAL;
-	return t & FPI_RING_CLOSED ? -EPIPE : 0;
+	for (int again = 0;; again = 1) {
+		uint64_t t, room;
+
+		/* Partner: SPSC_P_PUBLISH, SPSC_PB_PUBLISH, SPSC_P1_PUBLISH. */
+		t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C_REFRESH, ACQUIRE));
+		FPI_PLAIN_STORE(&r->cons->cached, t & ~FPI_RING_CLOSED);
+		room = used_known(r, h);
+		if (again)
+			fpi_ring_lingered(r->cons, room >= fpi_ring_worth(n));
+		if (room >= n)
+			return (int32_t)n;
+		if (room && !bulk)
+			return (int32_t)room;
+		if (again || !fpi_ring_linger(r->cons, h)) {
+			if (bulk && n > r->capacity)
+				return -EINVAL;
+			return t & FPI_RING_CLOSED ? -EPIPE : 0;
+		}
+	}
 }
 
 /* Publishes n more elements from t on, or gives n slots from h on back. */

@@ -7,8 +7,6 @@
 #ifndef FPI_RING_SPSC_H
 #define FPI_RING_SPSC_H
 
-#include <errno.h>
-
 #include "base/step.h"
 #include "ring/ring_internal.h"
 
@@ -17,8 +15,11 @@
  * a consumer that has caught up, look anew each time.
  */
 
-/* Returns 1, 0 (full) or -EPIPE. */
-FPI_INLINE int32_t fpi_spsc_enqueue_one(fp_ring *r, uint64_t elem)
+/*
+ * As fpi_gens_enqueue_one(): 1, or 0 when the caller has to go the long way
+ * (full or closed; empty).
+ */
+FPI_INLINE int fpi_spsc_enqueue_one(fp_ring *r, uint64_t elem)
 {
 	struct fpi_ring_side *p = r->prod;
 	uint64_t t = FPI_LOAD(&p->head, FPI_RELAXED), lap = r->mask + 1;
@@ -27,7 +28,7 @@ FPI_INLINE int32_t fpi_spsc_enqueue_one(fp_ring *r, uint64_t elem)
 	/* Same index, next lap: full as far as known. Closed looks the same. */
 	if (t - FPI_PLAIN_LOAD(&p->cached) == lap) {
 		if (t & FPI_RING_CLOSED)
-			return -EPIPE;
+			return 0;
 		/* Partner: SPSC_C1_FREE, SPSC_C_FREE, SPSC_CB_FREE. */
 		uint64_t h = FPI_LOAD(&r->cons->head, FPI_MO(SPSC_P1_REFRESH, ACQUIRE));
 
@@ -45,8 +46,7 @@ FPI_INLINE int32_t fpi_spsc_enqueue_one(fp_ring *r, uint64_t elem)
 	return 1;
 }
 
-/* Returns 1, 0 (empty) or -EPIPE. */
-FPI_INLINE int32_t fpi_spsc_dequeue_one(fp_ring *r, uint64_t *elem)
+FPI_INLINE int fpi_spsc_dequeue_one(fp_ring *r, uint64_t *elem)
 {
 	struct fpi_ring_side *c = r->cons;
 	uint64_t h = FPI_LOAD(&c->head, FPI_RELAXED);
@@ -57,7 +57,7 @@ FPI_INLINE int32_t fpi_spsc_dequeue_one(fp_ring *r, uint64_t *elem)
 		uint64_t t = FPI_LOAD(&r->prod->head, FPI_MO(SPSC_C1_REFRESH, ACQUIRE));
 
 		if (h == (t & ~FPI_RING_CLOSED))
-			return t & FPI_RING_CLOSED ? -EPIPE : 0;
+			return 0;
 		FPI_PLAIN_STORE(&c->cached, t & ~FPI_RING_CLOSED);
 	}
 	*elem = FPI_PLAIN_LOAD(fpi_ring_slot8(r, index));
