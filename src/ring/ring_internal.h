@@ -90,11 +90,10 @@ struct fpi_ring_state {
 int fpi_ring_linger(struct fpi_ring_side *s, uint64_t at);
 void fpi_ring_lingered(struct fpi_ring_side *s, int worth_it);
 
-/* A second look for n elements is worth it if it finds so many. */
-#define FPI_RING_LINGER_WORTH 8
+/* A second look for n elements is worth it if it finds so many: a batch. */
 FPI_INLINE uint64_t fpi_ring_worth(uint64_t n)
 {
-	return n > FPI_RING_LINGER_WORTH ? n : FPI_RING_LINGER_WORTH;
+	return n < 8 ? 8 : n > 32 ? 32 : n;
 }
 
 enum fpi_ring_side_name { FPI_RING_PRODUCER, FPI_RING_CONSUMER };

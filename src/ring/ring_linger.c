@@ -13,9 +13,9 @@
  * put in itself, a poller of many quiet rings, elements that come one by one
  * and want low latency. So
  *   - only the first refusal at a position lingers, idle polls do not;
- *   - a second look counts as worth it if it finds the whole request and at
- *     least FPI_RING_LINGER_WORTH; if not, the next 1, 3, 7 ... 1023 times are
- *     passed over, and one that was worth it ends that.
+ *   - a second look counts as worth it if it finds a batch, fpi_ring_worth();
+ *     if not, the next 1, 3, 7 ... 1023 times are passed over, and one that was
+ *     worth it ends that.
  *
  * The fields are hints on the side's own lines: relaxed, and racing writers of
  * an MT side can only make a pause too many or too few.

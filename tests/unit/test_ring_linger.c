@@ -78,6 +78,15 @@ static void draining_alone_stops_lingering(void)
 	a_ring_drained_by_its_own_producer_stops_lingering(LIBFP_MT);
 }
 
+static void a_batch_is_8_to_32(void)
+{
+	static const uint64_t worth[][2] = { { 1, 8 },	 { 8, 8 },   { 9, 9 },
+					     { 32, 32 }, { 33, 32 }, { INT32_MAX, 32 } };
+
+	for (unsigned i = 0; i < FPT_LEN(worth); i++)
+		CHECK_EQ(fpi_ring_worth(worth[i][0]), worth[i][1]);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct fpt_case cases[] = {
@@ -85,6 +94,7 @@ int main(int argc, char **argv)
 		FPT_CASE(useless_looks_are_passed_over_ever_longer),
 		FPT_CASE(a_look_worth_it_ends_the_passing_over),
 		FPT_CASE(draining_alone_stops_lingering),
+		FPT_CASE(a_batch_is_8_to_32),
 	};
 
 	return fpt_main(argc, argv, cases, FPT_LEN(cases));
