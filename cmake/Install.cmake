@@ -32,6 +32,10 @@ endforeach()
 configure_file(pkgconfig/libfp.pc.in libfp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/libfp.pc DESTINATION ${pc_dir})
 
+# The build tree as pkg-config serves it: PKG_CONFIG_PATH=<build dir> prefers the
+# "uninstalled" file. For the bindings and their tests.
+configure_file(pkgconfig/libfp-uninstalled.pc.in libfp-uninstalled.pc @ONLY)
+
 # ---- find_package(libfp) ----
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/libfp)
