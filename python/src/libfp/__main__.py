@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`python -m libfp`: what is installed here, and whether it works. Exit code 0: it does."""
+
+from __future__ import annotations
+
+import sys
+
+from . import FEATURES, MT, ST, Ring, RingClosed, __version__, _libfp, library_path
+from ._info import HEADERS
+
+
+def expect(what: str, found: object, wanted: object) -> None:
+    if found != wanted:
+        raise RuntimeError(f"{what}: {found!r}, not {wanted!r}")
+
+
+def check(producer: int, consumer: int) -> None:
+    """Elements through every way in and out of one kind of ring, and the end of the stream."""
+    sent = bytes(range(40)) * 8
+    with Ring(40, producer=producer, consumer=consumer) as ring:
+        expect("enqueue_burst", ring.enqueue_burst(sent + sent), 40)
+        expect("dequeue_bulk", ring.dequeue_bulk(30).tobytes(), sent[:240])
+        with ring.reserve(20) as span:
+            for view in span.views:
+                view[:] = memoryview(bytes(view.nbytes)).cast("Q")
+        expect("reserve", len(span), 20)
+        expect("enqueue", ring.enqueue(7), True)
+        ring.close()
+        room = bytearray(240)
+        expect("dequeue_into", ring.dequeue_into(room), 30)
+        expect("elements", bytes(room), sent[240:] + bytes(160))
+        expect("dequeue", ring.dequeue(), 7)
+        try:
+            ring.dequeue()
+        except RingClosed:
+            return
+        raise RuntimeError("dequeue: a closed and drained ring did not say so")
+
+
+def main() -> int:
+    path = library_path()
+    bundled = path == _libfp.__file__
+    print(f"libfp {__version__} (package built for {HEADERS})")
+    print(f"features:  {', '.join(sorted(FEATURES))}")
+    print(f"library:   {path}{' (bundled)' if bundled else ''}")
+    print(f"extension: {_libfp.__file__}")
+    try:
+        for producer in (MT, ST):
+            for consumer in (MT, ST):
+                check(producer, consumer)
+    except Exception as failed:  # whatever it is, it is the answer
+        print(f"self-check: failed: {type(failed).__name__}: {failed}")
+        return 1
+    print("self-check: ok")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See _glue.h. Included into the file that cffi generates, behind libfp.h and _glue.h.
+ *
+ * Gates. Each glue_ring has one per side and one for the rest, so that producer and consumer do
+ * not share a cache line. A gate's word counts the threads inside. Destroy, reset and unref
+ * close all three first: each must go from 0 to CLOSED, or they give up, and a call that finds
+ * CLOSED turns back. After destroy the gates stay closed, with GONE. ST sides also take the
+ * guard's busy flag, which all Python objects on one ring share; it never waits.
+ *
+ * Reasons. A handler set at start keeps the last line that libfp logged on this thread, so that
+ * exceptions can tell why. It is C and calls the handler that was there before.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GATE_CLOSED 0x80000000u
+#define GATE_GONE 0x40000000u
+
+static __thread char glue_line[256];
+static fp_log_handler glue_next;
+static void *glue_next_user;
+
+static void glue_log(uint32_t level, const char *line, void *user)
+{
+	(void)user;
+	strncpy(glue_line, line, sizeof(glue_line) - 1);
+	if (glue_next)
+		glue_next(level, line, glue_next_user);
+}
+
+/* Once per process, at import. 0, or -EPROTO: a library of another ABI, or without rings. */
+int glue_start(void)
+{
+	static int started;
+
+	if (fp_version_number() >> 8 != LIBFP_VERSION_NUMBER >> 8 ||
+	    fp_version_number() < LIBFP_VERSION_NUMBER ||
+	    !(fp_features() & LIBFP_FEATURE_RING))
+		return -EPROTO;
+	if (!__atomic_exchange_n(&started, 1, __ATOMIC_SEQ_CST))
+		glue_next = fp_log_set_handler(glue_log, NULL, &glue_next_user);
+	return 0;
+}
+
+/* What libfp logged during the last call of this thread; "" if nothing. */
+const char *glue_reason(void)
+{
+	return glue_line;
+}
+
+/* The file that holds the running libfp. */
+const char *glue_library(void)
+{
+	Dl_info info;
+
+	if (!dladdr((void *)fp_version_number, &info) || !info.dli_fname)
+		return "";
+	return info.dli_fname;
+}
+
+/* ---- gates ---- */
+
+static int glue_enter_gate(glue_ring *g, uint32_t side)
+{
+	uint32_t *word = &g->gates[side].word;
+	uint32_t old = __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+
+	glue_line[0] = 0;
+	if (__builtin_expect(!(old & (GATE_CLOSED | GATE_GONE)) && !g->guard->torn, 1))
+		return 0;
+	__atomic_fetch_sub(word, 1, __ATOMIC_SEQ_CST);
+	return old & GATE_GONE	 ? GLUE_DESTROYED :
+	       old & GATE_CLOSED ? GLUE_ENDING :
+				   GLUE_TORN;
+}
+
+static void glue_leave_gate(glue_ring *g, uint32_t side)
+{
+	__atomic_fetch_sub(&g->gates[side].word, 1, __ATOMIC_SEQ_CST);
+}
+
+static int glue_enter(glue_ring *g, uint32_t side)
+{
+	int err = glue_enter_gate(g, side);
+
+	if (err || !g->st[side])
+		return err;
+	if (!__atomic_exchange_n(&g->guard->busy[side], 1, __ATOMIC_SEQ_CST))
+		return 0;
+	glue_leave_gate(g, side);
+	return GLUE_SIDE_BUSY;
+}
+
+static void glue_leave(glue_ring *g, uint32_t side)
+{
+	if (g->st[side])
+		__atomic_store_n(&g->guard->busy[side], 0, __ATOMIC_SEQ_CST);
+	glue_leave_gate(g, side);
+}
+
+static void glue_open_gates(glue_ring *g, int n)
+{
+	while (n--)
+		__atomic_fetch_and(&g->gates[n].word, ~GATE_CLOSED, __ATOMIC_SEQ_CST);
+}
+
+/* For calls that must be alone. 0, or why not. */
+static int glue_close_gates(glue_ring *g)
+{
+	glue_line[0] = 0;
+	for (int i = 0; i < 3; i++) {
+		uint32_t old = 0;
+
+		if (!__atomic_compare_exchange_n(&g->gates[i].word, &old, GATE_CLOSED, 0,
+						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+			glue_open_gates(g, i);
+			return old & GATE_GONE ? GLUE_DESTROYED : GLUE_IN_USE;
+		}
+	}
+	return 0;
+}
+
+static void glue_gone(glue_ring *g)
+{
+	for (int i = 0; i < 3; i++)
+		__atomic_fetch_or(&g->gates[i].word, GATE_GONE, __ATOMIC_SEQ_CST);
+	g->ring = NULL;
+	g->owner = 0;
+}
+
+/* ---- life ---- */
+
+static void glue_fill(glue_ring *out, fp_ring *ring, uint32_t owner)
+{
+	out->ring = ring;
+	out->owner = owner;
+	out->elem_size = (uint32_t)fp_ring_elem_size(ring);
+	out->st[GLUE_PRODUCER] = fp_ring_producer_sync(ring) == LIBFP_ST;
+	out->st[GLUE_CONSUMER] = fp_ring_consumer_sync(ring) == LIBFP_ST;
+}
+
+/* The caller sets out->guard afterwards. */
+int glue_create(const char *name, uint32_t capacity, uint32_t elem_size,
+		uint32_t producer, uint32_t consumer, uint32_t flags, uint32_t numa_node,
+		glue_ring *out)
+{
+	fp_ring_opts opts = LIBFP_RING_OPTS_INIT;
+	fp_ring *ring = NULL;
+	int err;
+
+	glue_line[0] = 0;
+	opts.name = name;
+	opts.capacity = capacity;
+	opts.elem_size = elem_size;
+	opts.producer = producer;
+	opts.consumer = consumer;
+	opts.flags = flags;
+	opts.numa_node = numa_node;
+	err = fp_ring_create(&opts, &ring);
+	if (!err)
+		glue_fill(out, ring, 1);
+	return err;
+}
+
+int glue_lookup(const char *name, glue_ring *out)
+{
+	fp_ring *ring = NULL;
+	int err;
+
+	glue_line[0] = 0;
+	err = fp_ring_lookup(name, &ring);
+	if (!err)
+		glue_fill(out, ring, 0);
+	return err;
+}
+
+static int glue_end(glue_ring *g, int (*end)(fp_ring *))
+{
+	int err = glue_close_gates(g);
+
+	if (err)
+		return err;
+	err = end(g->ring);
+	if (!err)
+		glue_gone(g);
+	glue_open_gates(g, 3);
+	return err;
+}
+
+int glue_destroy(glue_ring *g)
+{
+	return glue_end(g, fp_ring_destroy);
+}
+
+int glue_unref(glue_ring *g)
+{
+	return glue_end(g, fp_ring_unref);
+}
+
+/*
+ * The Python object and everything that was made from it are gone. A ring that cannot be
+ * destroyed, because C code holds a reference to it, stays.
+ */
+void glue_drop(glue_ring *g)
+{
+	if (!g->ring)
+		return;
+	if (g->owner)
+		fp_ring_destroy(g->ring);
+	else
+		fp_ring_unref(g->ring);
+	glue_gone(g);
+}
+
+/*
+ * In a child, right after the fork: the parent's other threads are not here. What one of them
+ * was about to destroy may be half destroyed: leave it. What one was inside of must not be used.
+ */
+void glue_forked(glue_ring *g)
+{
+	for (int i = 0; i < 3; i++) {
+		uint32_t word = g->gates[i].word;
+
+		if (word & GATE_CLOSED)
+			glue_gone(g);
+		else if (word & ~GATE_GONE)
+			g->guard->torn = 1;
+		g->gates[i].word &= GATE_GONE;
+	}
+	g->guard->busy[0] = g->guard->busy[1] = 0;
+}
+
+/* ---- elements ---- */
+
+#define GLUE_MOVE(g, side, elems, bytes, call)         \
+	do {                                           \
+		uint64_t n = (bytes) / (g)->elem_size; \
+		int32_t got;                           \
+                                                       \
+		if (n * (g)->elem_size != (bytes))     \
+			return GLUE_SIZE;              \
+		if (n > INT32_MAX)                     \
+			return -EINVAL;                \
+		got = glue_enter(g, side);             \
+		if (got)                               \
+			return got;                    \
+		got = call;                            \
+		glue_leave(g, side);                   \
+		return got;                            \
+	} while (0)
+
+int32_t glue_enqueue(glue_ring *g, const void *elems, uint64_t bytes)
+{
+	GLUE_MOVE(g, GLUE_PRODUCER, elems, bytes,
+		  fp_ring_enqueue_burst(g->ring, elems, (uint32_t)n, NULL));
+}
+
+int32_t glue_enqueue_bulk(glue_ring *g, const void *elems, uint64_t bytes)
+{
+	GLUE_MOVE(g, GLUE_PRODUCER, elems, bytes,
+		  fp_ring_enqueue_bulk(g->ring, elems, (uint32_t)n, NULL));
+}
+
+int32_t glue_dequeue(glue_ring *g, void *elems, uint64_t bytes)
+{
+	GLUE_MOVE(g, GLUE_CONSUMER, elems, bytes,
+		  fp_ring_dequeue_burst(g->ring, elems, (uint32_t)n, NULL));
+}
+
+int32_t glue_dequeue_bulk(glue_ring *g, void *elems, uint64_t bytes)
+{
+	GLUE_MOVE(g, GLUE_CONSUMER, elems, bytes,
+		  fp_ring_dequeue_bulk(g->ring, elems, (uint32_t)n, NULL));
+}
+
+int32_t glue_peek(glue_ring *g, void *elems, uint64_t bytes)
+{
+	GLUE_MOVE(g, GLUE_CONSUMER, elems, bytes,
+		  fp_ring_peek(g->ring, elems, (uint32_t)n));
+}
+
+/* One integer of 4 or 8 bytes. */
+int32_t glue_put(glue_ring *g, uint64_t value)
+{
+	uint32_t small = (uint32_t)value;
+	int32_t got;
+
+	if (g->elem_size != 8 && g->elem_size != 4)
+		return GLUE_NO_INT;
+	if (g->elem_size == 4 && value > UINT32_MAX)
+		return -ERANGE;
+	got = glue_enter(g, GLUE_PRODUCER);
+	if (got)
+		return got;
+	got = g->elem_size == 8 ? fp_ring_enqueue_u64(g->ring, value) :
+				  fp_ring_enqueue(g->ring, &small);
+	glue_leave(g, GLUE_PRODUCER);
+	return got;
+}
+
+int32_t glue_take(glue_ring *g, uint64_t *value)
+{
+	uint32_t small = 0;
+	int32_t got;
+
+	if (g->elem_size != 8 && g->elem_size != 4)
+		return GLUE_NO_INT;
+	got = glue_enter(g, GLUE_CONSUMER);
+	if (got)
+		return got;
+	if (g->elem_size == 8) {
+		got = fp_ring_dequeue_u64(g->ring, value);
+	} else {
+		got = fp_ring_dequeue(g->ring, &small);
+		*value = small;
+	}
+	glue_leave(g, GLUE_CONSUMER);
+	return got;
+}
+
+/* ---- spans ---- */
+
+int32_t glue_reserve(glue_ring *g, uint32_t side, uint32_t n, uint32_t flags,
+		     fp_ring_span *span)
+{
+	int32_t got = glue_enter(g, side);
+
+	if (got)
+		return got;
+	got = side == GLUE_PRODUCER ? fp_ring_reserve_enqueue(g->ring, n, flags, span) :
+				      fp_ring_reserve_dequeue(g->ring, n, flags, span);
+	glue_leave(g, side);
+	return got;
+}
+
+int32_t glue_commit(glue_ring *g, uint32_t side, fp_ring_span *span, uint32_t k)
+{
+	int32_t got = glue_enter(g, side);
+
+	if (got)
+		return got;
+	got = side == GLUE_PRODUCER ? fp_ring_commit_enqueue(g->ring, span, k) :
+				      fp_ring_commit_dequeue(g->ring, span, k);
+	glue_leave(g, side);
+	return got;
+}
+
+/* ---- the rest ---- */
+
+int glue_close(glue_ring *g)
+{
+	int err = glue_enter(g, GLUE_PRODUCER);
+
+	if (err)
+		return err;
+	err = fp_ring_close(g->ring);
+	glue_leave(g, GLUE_PRODUCER);
+	return err;
+}
+
+int glue_reset(glue_ring *g)
+{
+	int err = glue_close_gates(g);
+
+	if (err)
+		return err;
+	err = g->guard->torn ? GLUE_TORN : fp_ring_reset(g->ring);
+	glue_open_gates(g, 3);
+	return err;
+}
+
+#define GLUE_LOOK(type, name)                               \
+	type glue_##name(glue_ring *g)                      \
+	{                                                   \
+		type got = glue_enter_gate(g, GLUE_OTHERS); \
+                                                            \
+		if (got)                                    \
+			return got;                         \
+		got = fp_ring_##name(g->ring);              \
+		glue_leave_gate(g, GLUE_OTHERS);            \
+		return got;                                 \
+	}
+
+GLUE_LOOK(int64_t, count)
+GLUE_LOOK(int64_t, free_count)
+GLUE_LOOK(int, is_full)
+GLUE_LOOK(int, is_empty)
+GLUE_LOOK(int, is_closed)
+
+int glue_get_stats(glue_ring *g, fp_ring_stats *io)
+{
+	int got = glue_enter_gate(g, GLUE_OTHERS);
+
+	if (got)
+		return got;
+	io->size = sizeof(*io);
+	got = fp_ring_get_stats(g->ring, io);
+	glue_leave_gate(g, GLUE_OTHERS);
+	return got;
+}

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ring, the Python object over an fp_ring.
+
+Every method is one call into _glue.c, which releases the GIL and guards against other threads.
+"""
+
+from __future__ import annotations
+
+import errno
+import operator
+import os
+import weakref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Union
+
+from ._errors import RingBusy, error, failure
+from ._libfp import ffi, lib
+from ._span import Span, shaped
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+    class _Array(Protocol):
+        """NumPy arrays and their like."""
+
+        @property
+        def __array_interface__(self) -> dict[str, Any]: ...
+
+    # Anything with C-contiguous memory.
+    Readable = Union[ReadableBuffer, _Array]
+    Writable = Union[WriteableBuffer, _Array]
+
+MT: int = lib.LIBFP_MT
+ST: int = lib.LIBFP_ST
+
+_SIDES = {"mt": MT, "st": ST}
+_BURST_MAX = 2**31 - 1
+
+# The path of a burst: bound once, because at this speed a look-up counts.
+_CHARS = ffi.typeof("char[]")
+_U64 = ffi.typeof("uint64_t *")
+_from_buffer = ffi.from_buffer
+_new = ffi.new
+_enqueue = lib.glue_enqueue
+_enqueue_bulk = lib.glue_enqueue_bulk
+_dequeue = lib.glue_dequeue
+_dequeue_bulk = lib.glue_dequeue_bulk
+_put = lib.glue_put
+_take = lib.glue_take
+
+# What the Python objects on one ring share, by the ring's address.
+_guards: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+_rings: weakref.WeakSet[Ring] = weakref.WeakSet()
+
+
+class RingStats(NamedTuple):
+    """fp_ring_stats; exact when no call is in progress."""
+
+    enqueued: int
+    dequeued: int
+    refused_full: int
+    refused_empty: int
+    voided: int
+    high_water: int
+    count: int
+    unpublished: int
+    void_pending: int
+    blocked_since_ns: int
+    blocked_by: int
+    counted: bool  # refused_full, refused_empty and high_water are kept (stats=True)
+    blocked: bool  # the head element is claimed but not published
+
+
+def _u32(value: int, what: str) -> int:
+    value = operator.index(value)
+    if not 0 <= value < 2**32:
+        raise error(errno.EINVAL, f"{what} is {value}, not an unsigned 32-bit number")
+    return value
+
+
+def _burst(n: int) -> int:
+    n = operator.index(n)
+    if not 0 <= n <= _BURST_MAX:
+        raise error(errno.EINVAL, f"n is {n}, not 0 to {_BURST_MAX}")
+    return n
+
+
+def _side(value: int | str, what: str) -> int:
+    if not isinstance(value, str):
+        return _u32(value, what)
+    try:
+        return _SIDES[value]
+    except KeyError:
+        raise error(errno.EINVAL, f"{what} is {value!r}, not 'mt' or 'st'") from None
+
+
+def _name(name: str | None) -> Any:
+    if name is None:
+        return ffi.NULL
+    encoded = name.encode()
+    if b"\0" in encoded:
+        raise error(errno.EINVAL, "a name cannot hold a NUL")
+    return encoded
+
+
+class Ring:
+    """A bounded FIFO of `capacity` elements of `elem_size` bytes.
+
+    capacity   1 to 2**30, exactly
+    elem_size  a multiple of 4 up to 4096
+    producer   who may be on that side at once: MT or "mt" any number of threads, ST or "st" one
+    consumer   the same for the other side
+    name       for Ring.lookup(), unique in the process; at most 63 bytes
+    stats      count refusals and the high-water mark
+    checked    detect misuse; a debug mode, slower
+    huge, prefault, numa_node
+               hints for the memory
+
+    Buffers are anything with C-contiguous memory: bytes, bytearray, array, memoryview, NumPy
+    arrays. Their length must be a whole number of elements (ValueError). A full or empty ring is
+    a count or None, never an exception. Use as a context manager destroys the ring at the end.
+    """
+
+    __slots__ = ("_core", "_guard", "_lookup", "name", "capacity", "elem_size",
+                 "producer", "consumer", "__weakref__")  # fmt: skip
+
+    name: str | None
+    capacity: int
+    elem_size: int
+    producer: int
+    consumer: int
+
+    def __init__(
+        self,
+        capacity: int,
+        elem_size: int = 8,
+        producer: int | str = MT,
+        consumer: int | str = MT,
+        name: str | None = None,
+        stats: bool = False,
+        checked: bool = False,
+        *,
+        huge: bool = False,
+        prefault: bool = False,
+        numa_node: int | None = None,
+    ) -> None:
+        flags = 0
+        for wanted, bit in (
+            (stats, lib.LIBFP_STATS),
+            (checked, lib.LIBFP_CHECKED),
+            (huge, lib.LIBFP_MEM_HUGE),
+            (prefault, lib.LIBFP_MEM_PREFAULT),
+            (numa_node is not None, lib.LIBFP_MEM_NODE),
+        ):
+            flags |= bit if wanted else 0
+        core = ffi.gc(_new("glue_ring *"), lib.glue_drop)
+        failed = lib.glue_create(
+            _name(name),
+            _u32(capacity, "capacity"),
+            _u32(elem_size, "elem_size"),
+            _side(producer, "producer"),
+            _side(consumer, "consumer"),
+            flags,
+            _u32(numa_node or 0, "numa_node"),
+            core,
+        )
+        if failed:
+            raise failure(failed)
+        self._bind(core, False)
+
+    @classmethod
+    def lookup(cls, name: str) -> Ring:
+        """The ring of that name, made in Python or in C, with a reference to it.
+
+        Give the reference back with unref(); as a context manager it does so at the end.
+        """
+        core = ffi.gc(_new("glue_ring *"), lib.glue_drop)
+        failed = lib.glue_lookup(_name(name), core)
+        if failed:
+            raise failure(failed)
+        self = cls.__new__(cls)
+        self._bind(core, True)
+        return self
+
+    def _bind(self, core: Any, by_lookup: bool) -> None:
+        ring = core.ring
+        address = int(ffi.cast("uintptr_t", ring))
+        self._guard = core.guard = _guards.setdefault(address, _new("glue_guard *"))
+        self._core = core
+        self._lookup = by_lookup
+        name = lib.fp_ring_name(ring)
+        self.name = ffi.string(name).decode(errors="replace") if name else None
+        self.capacity = lib.fp_ring_capacity(ring)
+        self.elem_size = lib.fp_ring_elem_size(ring)
+        self.producer = lib.fp_ring_producer_sync(ring)
+        self.consumer = lib.fp_ring_consumer_sync(ring)
+        _rings.add(self)
+
+    # ---- enqueue ----
+
+    def enqueue_burst(self, elems: Readable) -> int:
+        """Enqueues as many elements as fit, from the first on. Returns how many."""
+        memory = _from_buffer(elems)
+        got: int = _enqueue(self._core, memory, len(memory))
+        if got < 0:
+            del memory
+            raise failure(got)
+        return got
+
+    def enqueue_bulk(self, elems: Readable) -> int:
+        """Enqueues all elements and returns how many, or none and returns 0."""
+        memory = _from_buffer(elems)
+        got: int = _enqueue_bulk(self._core, memory, len(memory))
+        if got < 0:
+            del memory
+            raise failure(got)
+        return got
+
+    def enqueue(self, value: int) -> bool:
+        """Enqueues one integer, of 8 or 4 bytes. False: the ring is full."""
+        got: int = _put(self._core, value)
+        if got < 0:
+            raise failure(got)
+        return got == 1
+
+    # ---- dequeue ----
+
+    def dequeue_burst(self, n: int) -> memoryview:
+        """Dequeues up to n elements into new memory.
+
+        The memoryview has format "Q" for elements of 8 bytes, "I" for 4, else "B" (bytes, elem_size
+        of them per element); numpy.asarray() takes it without a copy.
+        """
+        return self._fetch(_dequeue, min(_burst(n), self.capacity))
+
+    def dequeue_bulk(self, n: int) -> memoryview:
+        """Dequeues n elements, or none (an empty memoryview), as dequeue_burst()."""
+        if _burst(n) > self.capacity:
+            raise error(errno.EINVAL, f"a bulk of {n} from a ring of {self.capacity}")
+        return self._fetch(_dequeue_bulk, n)
+
+    def peek(self, n: int) -> memoryview:
+        """Copies up to n elements without taking them, as dequeue_burst(). ST consumers only."""
+        return self._fetch(lib.glue_peek, min(_burst(n), self.capacity))
+
+    def _fetch(self, fetch: Any, n: int) -> memoryview:
+        room = bytearray(n * self.elem_size)
+        got = fetch(self._core, _from_buffer(_CHARS, room, True), len(room))
+        if got < 0:
+            raise failure(got)
+        return shaped(memoryview(room)[: got * self.elem_size], self.elem_size)
+
+    def dequeue_into(self, room: Writable) -> int:
+        """Dequeues up to as many elements as the buffer holds. Returns how many."""
+        memory = _from_buffer(_CHARS, room, True)
+        got: int = _dequeue(self._core, memory, len(memory))
+        if got < 0:
+            del memory
+            raise failure(got)
+        return got
+
+    def dequeue_into_bulk(self, room: Writable) -> int:
+        """Fills the whole buffer and returns how many elements, or takes none and returns 0."""
+        memory = _from_buffer(_CHARS, room, True)
+        got: int = _dequeue_bulk(self._core, memory, len(memory))
+        if got < 0:
+            del memory
+            raise failure(got)
+        return got
+
+    def dequeue(self) -> int | None:
+        """Dequeues one integer, of 8 or 4 bytes. None: the ring is empty."""
+        value = _new(_U64)
+        got = _take(self._core, value)
+        if got < 0:
+            raise failure(got)
+        return value[0] if got else None
+
+    # ---- spans ----
+
+    def reserve(self, n: int, bulk: bool = False) -> Span:
+        """Up to n free slots to be written in place (bulk: n or none)."""
+        return self._reserve(lib.GLUE_PRODUCER, n, bulk, 0)
+
+    def reserve_dequeue(self, n: int, bulk: bool = False) -> Span:
+        """Up to n elements to be read in place (bulk: n or none)."""
+        return self._reserve(lib.GLUE_CONSUMER, n, bulk, self.consumer == MT)
+
+    def _reserve(self, side: int, n: int, bulk: bool, takes_all: bool | int) -> Span:
+        raw = _new("fp_ring_span *")
+        flags = lib.LIBFP_RING_BULK if bulk else 0
+        got = lib.glue_reserve(self._core, side, _burst(n), flags, raw)
+        if got < 0:
+            raise failure(got)
+        return Span(self, self._core, side, raw, got if takes_all else 0)
+
+    # ---- life ----
+
+    def close(self) -> None:
+        """Ends the producing side: enqueues raise RingClosed, dequeues once all was taken."""
+        self._call(lib.glue_close)
+
+    def reset(self) -> None:
+        """Makes the ring empty and open, its counters 0. No other thread may be inside."""
+        self._call(lib.glue_reset)
+
+    def destroy(self) -> None:
+        """Frees the ring; using it afterwards raises RingDestroyed. Again does nothing.
+
+        Raises RingBusy, and frees nothing, while references by lookup() or spans are out or
+        another thread is inside a call. A ring nobody refers to is freed without it.
+        """
+        address = int(ffi.cast("uintptr_t", self._core.ring))
+        failed = lib.glue_destroy(self._core)
+        if failed == lib.GLUE_DESTROYED:
+            return
+        if failed:
+            raise failure(failed)
+        _guards.pop(address, None)
+
+    def unref(self) -> None:
+        """Gives back the reference of lookup(); using the object afterwards raises RingDestroyed."""
+        if not self._lookup:
+            raise error(errno.EINVAL, "this object has no reference from lookup()")
+        self._call(lib.glue_unref)
+
+    def __enter__(self) -> Ring:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if not self._lookup:
+                self.destroy()
+            elif self._core.ring:
+                self.unref()
+        except RingBusy:
+            if kind is None:
+                raise
+            # Spans in the traceback keep it: it is freed with the last of them.
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Ring belongs to its process: it cannot be copied or pickled")
+
+    # ---- inspection ----
+
+    def _call(self, call: Any) -> int:
+        got: int = call(self._core)
+        if got < 0:
+            raise failure(got)
+        return got
+
+    @property
+    def handle(self) -> int:
+        """The address of the fp_ring, for C code; valid until destroy()."""
+        ring = self._core.ring
+        if not ring:
+            raise failure(lib.GLUE_DESTROYED)
+        return int(ffi.cast("uintptr_t", ring))
+
+    @property
+    def count(self) -> int:
+        """Slots in use."""
+        return self._call(lib.glue_count)
+
+    @property
+    def free_count(self) -> int:
+        """Slots not in use."""
+        return self._call(lib.glue_free_count)
+
+    @property
+    def is_full(self) -> bool:
+        return self._call(lib.glue_is_full) == 1
+
+    @property
+    def is_empty(self) -> bool:
+        return self._call(lib.glue_is_empty) == 1
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() was called; elements may still be inside."""
+        return self._call(lib.glue_is_closed) == 1
+
+    @property
+    def stats(self) -> RingStats:
+        io = _new("fp_ring_stats *")
+        failed = lib.glue_get_stats(self._core, io)
+        if failed:
+            raise failure(failed)
+        return RingStats(
+            io.enqueued, io.dequeued, io.refused_full, io.refused_empty, io.voided,
+            io.high_water, io.count, io.unpublished, io.void_pending, io.blocked_since_ns,
+            io.blocked_by, bool(io.flags & lib.LIBFP_RING_STATS_COUNTED),
+            bool(io.flags & lib.LIBFP_RING_STATS_BLOCKED),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name is not None else ""
+        gone = "" if self._core.ring else ", destroyed"
+        sides = ["MT", "ST"]
+        return (
+            f"<libfp.Ring{name}: {self.capacity} elements of {self.elem_size} bytes, "
+            f"producer {sides[self.producer]}, consumer {sides[self.consumer]}{gone}>"
+        )
+
+
+def _after_fork() -> None:
+    for ring in list(_rings):
+        lib.glue_forked(ring._core)
+
+
+os.register_at_fork(after_in_child=_after_fork)
