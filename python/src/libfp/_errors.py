@@ -76,6 +76,7 @@ _GATES: dict[int, tuple[int, str]] = {
     lib.GLUE_SIDE_BUSY: (errno.EBUSY, "another thread is inside this ST side"),
     lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on the ring"),
     lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy, reset or unref"),
+    lib.GLUE_NO_INT: (errno.EINVAL, "integers need elements of 8 bytes; use the burst calls"),
     lib.GLUE_TORN: (errno.ECHILD, "at the fork another thread was inside the ring"),
 }
 
@@ -93,8 +94,4 @@ def failure(code: int) -> Exception:
         return error(*_GATES[code])
     if code == lib.GLUE_SIZE:
         return ValueError("the buffer is not a whole number of elements")
-    if code == lib.GLUE_NO_INT:
-        return TypeError("integers need elements of 4 or 8 bytes; use the burst calls")
-    if code == -errno.ERANGE:
-        return OverflowError("the integer does not fit into the element")
     return error(code, ffi.string(lib.glue_reason()).decode(errors="replace"))

@@ -282,41 +282,30 @@ int32_t glue_peek(glue_ring *g, void *elems, uint64_t bytes)
 		  fp_ring_peek(g->ring, elems, (uint32_t)n));
 }
 
-/* One integer of 4 or 8 bytes. */
 int32_t glue_put(glue_ring *g, uint64_t value)
 {
-	uint32_t small = (uint32_t)value;
 	int32_t got;
 
-	if (g->elem_size != 8 && g->elem_size != 4)
+	if (g->elem_size != sizeof(value))
 		return GLUE_NO_INT;
-	if (g->elem_size == 4 && value > UINT32_MAX)
-		return -ERANGE;
 	got = glue_enter(g, GLUE_PRODUCER);
 	if (got)
 		return got;
-	got = g->elem_size == 8 ? fp_ring_enqueue_u64(g->ring, value) :
-				  fp_ring_enqueue(g->ring, &small);
+	got = fp_ring_enqueue_u64(g->ring, value);
 	glue_leave(g, GLUE_PRODUCER);
 	return got;
 }
 
 int32_t glue_take(glue_ring *g, uint64_t *value)
 {
-	uint32_t small = 0;
 	int32_t got;
 
-	if (g->elem_size != 8 && g->elem_size != 4)
+	if (g->elem_size != sizeof(*value))
 		return GLUE_NO_INT;
 	got = glue_enter(g, GLUE_CONSUMER);
 	if (got)
 		return got;
-	if (g->elem_size == 8) {
-		got = fp_ring_dequeue_u64(g->ring, value);
-	} else {
-		got = fp_ring_dequeue(g->ring, &small);
-		*value = small;
-	}
+	got = fp_ring_dequeue_u64(g->ring, value);
 	glue_leave(g, GLUE_CONSUMER);
 	return got;
 }

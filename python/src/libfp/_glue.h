@@ -15,7 +15,7 @@
 #define GLUE_ENDING -10004    /* a thread is inside destroy, reset or unref */
 #define GLUE_TORN -10005      /* at the fork a thread of the parent was inside the ring */
 #define GLUE_SIZE -10006      /* a buffer that is not a whole number of elements */
-#define GLUE_NO_INT -10007    /* integers need elements of 4 or 8 bytes */
+#define GLUE_NO_INT -10007    /* integers need elements of 8 bytes */
 
 #define GLUE_PRODUCER 0
 #define GLUE_CONSUMER 1

@@ -217,7 +217,7 @@ class Ring:
         return got
 
     def enqueue(self, value: int) -> bool:
-        """Enqueues one integer, of 8 or 4 bytes. False: the ring is full."""
+        """Enqueues one integer (elements of 8 bytes). False: the ring is full."""
         got: int = _put(self._core, value)
         if got < 0:
             raise failure(got)
@@ -231,7 +231,8 @@ class Ring:
         The memoryview has format "Q" for elements of 8 bytes, "I" for 4, else "B" (bytes, elem_size
         of them per element); numpy.asarray() takes it without a copy.
         """
-        return self._fetch(_dequeue, min(_burst(n), self.capacity))
+        # One more than can come, so that libfp counts a refusal as it would for n.
+        return self._fetch(_dequeue, min(_burst(n), self.capacity + 1))
 
     def dequeue_bulk(self, n: int) -> memoryview:
         """Dequeues n elements, or none (an empty memoryview), as dequeue_burst()."""
@@ -269,7 +270,7 @@ class Ring:
         return got
 
     def dequeue(self) -> int | None:
-        """Dequeues one integer, of 8 or 4 bytes. None: the ring is empty."""
+        """Dequeues one integer (elements of 8 bytes). None: the ring is empty."""
         value = _new(_U64)
         got = _take(self._core, value)
         if got < 0:
