@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads: streams through every kind of ring, guards, destroy beside calls."""
+
+import array
+import threading
+
+import libfp
+import pytest
+from libfp import Ring, _libfp
+
+PER_PRODUCER = 20000
+
+
+def run(*targets):
+    """Runs the functions in threads of their own; what one raised is raised here."""
+    failed = []
+
+    def guarded(target):
+        try:
+            target()
+        except BaseException as error:  # it must not be lost in a thread
+            failed.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(t,)) for t in targets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+@pytest.mark.parametrize("capacity", [1, 100])
+def test_stream(sides, capacity):
+    producers = 2 if sides["producer"] == "mt" else 1
+    consumers = 2 if sides["consumer"] == "mt" else 1
+    per_producer = PER_PRODUCER if capacity > 1 else 500
+    with Ring(capacity, **sides) as ring:
+        running = list(range(producers))
+        received = [[] for _ in range(consumers)]
+
+        def produce(who):
+            left = memoryview(array.array("Q", (who << 32 | i for i in range(per_producer))))
+            while left:
+                left = left[ring.enqueue_burst(left[:32]):]
+            running.pop()  # list.pop is atomic; who takes the last one closes
+            if not running:
+                ring.close()
+
+        def consume(into):
+            room = array.array("Q", bytes(8 * 32))
+            while True:
+                try:
+                    into.extend(room[:ring.dequeue_into(room)])
+                except libfp.RingClosed:
+                    return
+
+        run(*(lambda w=w: produce(w) for w in range(producers)),
+            *(lambda r=r: consume(r) for r in received))
+        assert sorted(v for r in received for v in r) == [
+            who << 32 | i for who in range(producers) for i in range(per_producer)]
+        for values in received:
+            for who in range(producers):
+                mine = [v for v in values if v >> 32 == who]
+                assert mine == sorted(mine)
+
+
+def side_calls(ring, side):
+    if side == 0:
+        return (lambda: ring.enqueue(1), lambda: ring.enqueue_burst(bytes(8)),
+                lambda: ring.enqueue_bulk(bytes(8)), lambda: ring.reserve(1), ring.close)
+    return (ring.dequeue, lambda: ring.dequeue_burst(1), lambda: ring.dequeue_bulk(1),
+            lambda: ring.dequeue_into(bytearray(8)), lambda: ring.reserve_dequeue(1),
+            lambda: ring.peek(1))
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_second_thread_inside_an_st_side_is_refused(side):
+    with Ring(8, producer="st", consumer="st", name="guarded") as ring:
+        with Ring.lookup("guarded") as same:  # the guard belongs to the ring
+            same._guard.busy[side] = 1  # as while another thread is inside
+            for call in side_calls(ring, side):
+                with pytest.raises(libfp.RingBusy, match="another thread is inside"):
+                    call()
+            same._guard.busy[side] = 0
+            assert ring.count == 0
+            for call in side_calls(ring, side)[:3]:
+                call()
+
+
+def test_another_ring_has_another_guard():
+    with Ring(8, producer="st") as ring, Ring(8, producer="st") as other:
+        ring._guard.busy[0] = 1
+        assert other.enqueue(1)
+        ring._guard.busy[0] = 0
+
+
+@pytest.mark.parametrize("gate", [0, 1, 2])
+def test_destroy_beside_a_call_is_refused(sides, gate):
+    ring = Ring(8, **sides)
+    ring.enqueue(1)
+    ring._core.gates[gate].word += 1  # as while another thread is inside
+    for call in (ring.destroy, ring.reset):
+        with pytest.raises(libfp.RingBusy, match="inside a call"):
+            call()
+    assert ring.dequeue() == 1 and ring.count == 0
+    ring._core.gates[gate].word -= 1
+    ring.destroy()
+
+
+def test_unref_beside_a_call_is_refused():
+    with Ring(8, name="looked up"):
+        with Ring.lookup("looked up") as ring:
+            ring._core.gates[0].word += 1
+            with pytest.raises(libfp.RingBusy):
+                ring.unref()
+            ring._core.gates[0].word -= 1
+
+
+def test_call_during_destroy_is_refused():
+    closed = 0x80000000
+    with Ring(8) as ring:
+        for gate in ring._core.gates:
+            gate.word |= closed
+        for call in (lambda: ring.enqueue(1), ring.dequeue, lambda: ring.count):
+            with pytest.raises(libfp.RingBusy, match="inside destroy"):
+                call()
+        for gate in ring._core.gates:
+            gate.word &= ~closed
+
+
+def test_destroy_while_threads_go_on():
+    """Until destroy gets its chance each call works; afterwards each says destroyed."""
+    for _ in range(20):
+        ring = Ring(64)
+        started = threading.Barrier(3)
+
+        def work(call):
+            started.wait()
+            while True:
+                try:
+                    call()
+                except libfp.RingBusy:
+                    pass
+                except libfp.RingDestroyed:
+                    return
+
+        def destroy():
+            started.wait()
+            while True:
+                try:
+                    return ring.destroy()
+                except libfp.RingBusy:
+                    pass
+
+        run(lambda: work(lambda: ring.enqueue_burst(bytes(256))),
+            lambda: work(lambda: ring.dequeue_burst(16)), destroy)
+
+
+def test_reasons_belong_to_the_thread():
+    lib, ffi = _libfp.lib, _libfp.ffi
+    with pytest.raises(libfp.FpError):
+        Ring(0)
+    seen = []
+    run(lambda: seen.append(ffi.string(lib.glue_reason())))
+    assert seen == [b""]
+    assert b"capacity 0" in ffi.string(lib.glue_reason())
+
+
+def test_spans_of_two_threads(sides):
+    with Ring(16, **sides) as ring:
+        total = 4000
+
+        def produce():
+            sent = 0
+            while sent < total:
+                with ring.reserve(min(7, total - sent)) as span:
+                    for view in span.views:
+                        view[:] = array.array("Q", range(sent, sent + len(view)))
+                        sent += len(view)
+            ring.close()
+
+        received = []
+
+        def consume():
+            while True:
+                try:
+                    with ring.reserve_dequeue(5) as span:
+                        for view in span.views:
+                            received.extend(view)
+                except libfp.RingClosed:
+                    return
+
+        run(produce, consume)
+        assert received == list(range(total))
