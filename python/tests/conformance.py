@@ -6,6 +6,7 @@ usage: conformance.py [--planted] SCRIPT
 --planted: the last step of each case, and no other, must be found wrong.
 """
 
+import dataclasses
 import errno
 import json
 import sys
@@ -182,7 +183,7 @@ class Case:
         return ring.consumer
 
     def do_stats(self, _, ring):
-        stats = ring.stats._asdict()
+        stats = dataclasses.asdict(ring.stats)
         stats["flags"] = stats.pop("counted") * 1 + stats.pop("blocked") * 2
         self.found["fields"] = stats
         return 0

@@ -207,8 +207,8 @@ def test_statistics(sides):
         ring.dequeue_burst(5)
         stats = ring.stats
         assert stats.counted and not stats.blocked
-        assert stats[:6] == (3, 3, 1, 1, 0, 3)
-        assert stats.count == 0
+        assert (stats.enqueued, stats.dequeued, stats.voided, stats.count) == (3, 3, 0, 0)
+        assert (stats.refused_full, stats.refused_empty, stats.high_water) == (1, 1, 3)
     with Ring(3) as ring:
         assert not ring.stats.counted
 

@@ -34,7 +34,7 @@ def run(*targets):
 def test_stream(sides, capacity):
     producers = 2 if sides["producer"] == "mt" else 1
     consumers = 2 if sides["consumer"] == "mt" else 1
-    per_producer = PER_PRODUCER if capacity > 1 else 500
+    per_producer = PER_PRODUCER if capacity > 1 else 200
     with Ring(capacity, **sides) as ring:
         running = list(range(producers))
         received = [[] for _ in range(consumers)]
@@ -169,7 +169,7 @@ def test_reasons_belong_to_the_thread():
 
 def test_spans_of_two_threads(sides):
     with Ring(16, **sides) as ring:
-        total = 4000
+        total = 1000
 
         def produce():
             sent = 0

@@ -10,8 +10,9 @@ import errno
 import operator
 import os
 import weakref
+from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, Union
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Union
 
 from ._errors import RingBusy, error, failure
 from ._libfp import ffi, lib
@@ -53,7 +54,8 @@ _guards: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _rings: weakref.WeakSet[Ring] = weakref.WeakSet()
 
 
-class RingStats(NamedTuple):
+@dataclass(frozen=True)
+class RingStats:
     """fp_ring_stats; exact when no call is in progress."""
 
     enqueued: int

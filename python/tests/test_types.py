@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""mypy --strict, over the package and over a program that uses it."""
+
+import os
+import subprocess
+import sys
+
+from conftest import ROOT
+
+USER = """
+import array
+import numpy
+import libfp
+
+with libfp.Ring(64, producer="st", consumer=libfp.ST, name=None) as ring:
+    n: int = ring.enqueue_burst(array.array("Q", [1]))
+    n = ring.enqueue_burst(numpy.zeros(4, dtype="u8"))
+    n = ring.dequeue_into(bytearray(8))
+    n = ring.dequeue_into(numpy.zeros(4, dtype="u8"))
+    view: memoryview = ring.dequeue_burst(4)
+    value: int | None = ring.dequeue()
+    with ring.reserve(4) as span:
+        first: memoryview = span.views[0]
+        k: int = span.commit(2)
+    try:
+        ring.enqueue("text")  # WRONG
+    except libfp.RingClosed as closed:
+        print(closed.errno)
+"""
+
+
+def mypy(tmp_path, *args):
+    # The package as its users have it; the module that mypy sees is the source's twin.
+    return subprocess.run(
+        ["mypy", "--strict", "--no-error-summary", "--python-executable", sys.executable,
+         "--cache-dir", tmp_path / "cache", *args],
+        env={**os.environ, "MYPYPATH": str(ROOT / "python" / "src")}, cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_package(tmp_path):
+    done = mypy(tmp_path, ROOT / "python" / "src" / "libfp")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_program_that_uses_it(tmp_path):
+    """The hints accept right uses, and find the wrong one."""
+    program = tmp_path / "user.py"
+    program.write_text(USER)
+    done = mypy(tmp_path, program)
+    wrong = 1 + [line.endswith("# WRONG") for line in USER.splitlines()].index(True)
+    errors = done.stdout.splitlines()
+    assert len(errors) == 1 and errors[0].startswith(f"user.py:{wrong}: error:"), done
