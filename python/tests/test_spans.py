@@ -288,3 +288,37 @@ def test_bulk_divided_by_a_void_slot():
             ring.reserve_dequeue(2, bulk=True)
         assert isinstance(caught.value, BlockingIOError) and caught.value.errno == errno.EAGAIN
         assert ring.dequeue_burst(8).tolist() == [1, 2]
+
+
+def test_commit_beside_a_thread_that_asks_for_views(sides):
+    """Either the other thread gets no view, or there is no commit."""
+    with Ring(8, **sides) as ring:
+        span = ring.reserve(4)
+        lease = span._leases.pop()  # as while another thread is inside commit
+        with pytest.raises(libfp.InvalidArgument):
+            span.views
+        with pytest.raises(libfp.InvalidArgument):
+            span.commit()
+        span._leases.append(lease)
+        assert len(span.views[0]) == 4 and span.commit() == 4
+
+
+def test_a_refused_commit_leaves_the_span_open(sides):
+    with Ring(8, **sides) as ring:
+        span = ring.reserve(4)
+        for gate in ring._core.gates:
+            gate.word |= 0x80000000  # as while another thread is inside destroy
+        with pytest.raises(libfp.RingBusy):
+            span.commit()
+        for gate in ring._core.gates:
+            gate.word &= 0x7FFFFFFF
+        fill(span, 1)
+        assert span.commit() == 4
+
+
+def test_misuse_found_by_a_checked_ring_says_who():
+    with Ring(8, producer="st", checked=True) as ring:
+        with ring.reserve(4) as span:
+            with pytest.raises(libfp.RingBusy, match="thread"):
+                ring.enqueue(1)
+            span.commit(0)

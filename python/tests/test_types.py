@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
 USER = """
@@ -29,25 +30,29 @@ with libfp.Ring(64, producer="st", consumer=libfp.ST, name=None) as ring:
 """
 
 
-def mypy(tmp_path, *args):
-    # The package as its users have it; the module that mypy sees is the source's twin.
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+def mypy(cache, directory, *args):
     return subprocess.run(
         ["mypy", "--strict", "--no-error-summary", "--python-executable", sys.executable,
-         "--cache-dir", tmp_path / "cache", *args],
-        env={**os.environ, "MYPYPATH": str(ROOT / "python" / "src")}, cwd=tmp_path,
+         "--cache-dir", cache, *args],
+        env={**os.environ, "MYPYPATH": str(ROOT / "python" / "src")}, cwd=directory,
         capture_output=True, text=True, check=False, timeout=300)
 
 
-def test_package(tmp_path):
-    done = mypy(tmp_path, ROOT / "python" / "src" / "libfp")
+def test_package(cache, tmp_path):
+    done = mypy(cache, tmp_path, ROOT / "python" / "src" / "libfp")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_program_that_uses_it(tmp_path):
+def test_program_that_uses_it(cache, tmp_path):
     """The hints accept right uses, and find the wrong one."""
     program = tmp_path / "user.py"
     program.write_text(USER)
-    done = mypy(tmp_path, program)
+    done = mypy(cache, tmp_path, program)
     wrong = 1 + [line.endswith("# WRONG") for line in USER.splitlines()].index(True)
     errors = done.stdout.splitlines()
     assert len(errors) == 1 and errors[0].startswith(f"user.py:{wrong}: error:"), done

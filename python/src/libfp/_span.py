@@ -112,7 +112,9 @@ class Span:
         lease = self._lease()
         for pointer, n in ((lease.raw.ptr1, lease.raw.n1), (lease.raw.ptr2, lease.raw.n2)):
             if n:
-                memory = ffi.buffer(lease.pin(pointer), n * self._elem_size)
+                pinned = lease.pin(pointer)
+                self._lease()  # a commit on another thread saw the pin, or we see the commit
+                memory = ffi.buffer(pinned, n * self._elem_size)
                 view = shaped(memoryview(memory), self._elem_size)
                 yield view if lease.side == lib.GLUE_PRODUCER else view.toreadonly()
 
@@ -145,13 +147,14 @@ class Span:
             raise error(errno.EINVAL, f"k is {k}, not 0 to {self._count}")
         if lease.given_up and k != self._count:
             raise error(errno.EINVAL, "an MT consumer commits all that it reserved")
-        self._release_views()
-        if lease.pins:
-            raise BufferError("slices or arrays made from the span's views still exist")
         try:
             self._leases.remove(lease)
         except ValueError:
             raise error(errno.EINVAL, "the span was committed") from None
+        self._release_views()
+        if lease.pins:
+            self._leases.append(lease)
+            raise BufferError("slices or arrays made from the span's views still exist")
         got = lease.commit(k)
         if got < 0:
             failed = failure(got)
