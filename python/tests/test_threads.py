@@ -2,6 +2,7 @@
 """Threads: streams through every kind of ring, guards, destroy beside calls."""
 
 import array
+import sys
 import threading
 
 import libfp
@@ -9,6 +10,15 @@ import pytest
 from libfp import Ring, _libfp
 
 PER_PRODUCER = 20000
+
+
+@pytest.fixture(autouse=True)
+def switches():
+    """Threads take turns more often than Python's every 5 ms."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0002)
+    yield
+    sys.setswitchinterval(before)
 
 
 def run(*targets):

@@ -361,23 +361,23 @@ int glue_reset(glue_ring *g)
 	return err;
 }
 
-#define GLUE_LOOK(type, name)                               \
-	type glue_##name(glue_ring *g)                      \
+#define GLUE_LOOK(type, name, look)                         \
+	type name(glue_ring *g)                             \
 	{                                                   \
 		type got = glue_enter_gate(g, GLUE_OTHERS); \
                                                             \
 		if (got)                                    \
 			return got;                         \
-		got = fp_ring_##name(g->ring);              \
+		got = look(g->ring);                        \
 		glue_leave_gate(g, GLUE_OTHERS);            \
 		return got;                                 \
 	}
 
-GLUE_LOOK(int64_t, count)
-GLUE_LOOK(int64_t, free_count)
-GLUE_LOOK(int, is_full)
-GLUE_LOOK(int, is_empty)
-GLUE_LOOK(int, is_closed)
+GLUE_LOOK(int64_t, glue_count, fp_ring_count)
+GLUE_LOOK(int64_t, glue_free_count, fp_ring_free_count)
+GLUE_LOOK(int, glue_is_full, fp_ring_is_full)
+GLUE_LOOK(int, glue_is_empty, fp_ring_is_empty)
+GLUE_LOOK(int, glue_is_closed, fp_ring_is_closed)
 
 int glue_get_stats(glue_ring *g, fp_ring_stats *io)
 {
