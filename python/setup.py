@@ -122,6 +122,7 @@ class BuildExt(build_ext):
     def build_extension(self, ext):
         from cffi import FFI
 
+        self.force = True  # a build from before may be linked to another library
         command = self.compiler.compiler[0]
         compiler = shutil.which(command)
         if compiler is None:

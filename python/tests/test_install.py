@@ -10,18 +10,19 @@ import subprocess
 import sys
 import tarfile
 
+import libfp
 import pytest
 from conftest import ROOT
 
 C_SOURCE = ("CMakeLists.txt", "LICENSE", "capi", "cmake", "pkgconfig", "src")
 
 
-def run(*command, code=0, **environment):
+def run(*command, code=0, cwd=None, **environment):
     """Runs a command that knows nothing of this suite's package. Returns what it said."""
     env = {k: v for k, v in os.environ.items()
            if k not in ("PYTHONPATH", "PKG_CONFIG_PATH", "LIBFP_BUNDLED", "LD_LIBRARY_PATH")}
     env.update(PYTHONDONTWRITEBYTECODE="1", **environment)
-    done = subprocess.run([str(c) for c in command], env=env, text=True, check=False,
+    done = subprocess.run([str(c) for c in command], env=env, text=True, check=False, cwd=cwd,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=500)
     assert done.returncode == code, done.stdout
     return done.stdout
@@ -62,8 +63,8 @@ def test_installed_library_is_linked(checkout, tmp_path):
 
 def test_sdist_bundles_the_library(checkout, tmp_path):
     """The source that pip downloads is complete: nothing of the checkout is used."""
-    run("sh", "-c", 'cd "$0" && exec "$@"', checkout / "python", sys.executable, "setup.py", "-q",
-        "sdist", "--dist-dir", tmp_path)
+    run(sys.executable, "setup.py", "-q", "sdist", "--dist-dir", tmp_path,
+        cwd=checkout / "python")
     (archive,) = tmp_path.glob("libfp-*.tar.gz")
     with tarfile.open(archive) as tar:
         tar.extractall(tmp_path)
@@ -73,10 +74,27 @@ def test_sdist_bundles_the_library(checkout, tmp_path):
     assert str(tmp_path / "venv") in library
 
 
-def build(checkout, tmp_path, **environment):
-    return run(sys.executable, checkout / "python" / "setup.py", "-q", "build_ext",
-               "--build-temp", tmp_path / "temp", "--build-lib", tmp_path / "lib", code=1,
+def build(checkout, tmp_path, command="build_ext", code=1, **environment):
+    out = ["--build-lib", tmp_path / "lib"]
+    out += ["--build-temp" if command == "build_ext" else "--build-base", tmp_path / "temp"]
+    return run(sys.executable, "setup.py", "-q", command, *out, code=code, cwd=checkout / "python",
                **environment)
+
+
+def test_a_build_from_before_is_not_taken_for_another_library(checkout, tmp_path):
+    """The same directory, first with one libfp, then with another one."""
+    directory = os.environ["LIBFP_PKG_CONFIG_DIR"]
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("libfp.so", "libfp.so.0.9"):
+        (other / name).symlink_to(os.path.join(directory, "libfp.so"))
+    flags = f"-I{ROOT / 'capi'} -L{other} -lfp"
+    (other / "libfp.pc").write_text(
+        f"Name: libfp\nDescription: copy\nVersion: {libfp.__version__}\nLibs: {flags}\n")
+    for place in (directory, str(other)):
+        build(checkout, tmp_path, "build", code=0, PKG_CONFIG_PATH=place)
+        out = run(sys.executable, "-m", "libfp", PYTHONPATH=str(tmp_path / "lib"))
+        assert f"library:   {place}/libfp.so" in out
 
 
 def test_missing_compiler_is_named(checkout, tmp_path):
