@@ -106,7 +106,6 @@ def use_bundled(ext, build_dir, compiler):
          f"-DCMAKE_C_COMPILER={compiler}", "-DLIBFP_TESTS=OFF", "-DLIBFP_EXAMPLES=OFF"],
         [cmake, "--build", build_dir, "--target", "fp_static", "-j", "2"],
     ):
-        # CMake's own libfp.a, not the installed one that the environment may point to.
         if subprocess.run(command, check=False).returncode:
             fail("CMake could not build the C library; its messages are above")
     ext.include_dirs.append(str(source / "capi"))
@@ -132,6 +131,8 @@ class BuildExt(build_ext):
         temp.mkdir(parents=True, exist_ok=True)
         if os.environ.get("LIBFP_BUNDLED") == "1" or not use_installed(ext):
             use_bundled(ext, temp / "cmake", compiler)
+            # Whoever passes the package on passes the C library on, and with it its licence.
+            self.copy_file(c_source_dir() / "LICENSE", Path(self.build_lib) / "libfp" / "LICENSE")
         ffi = FFI()
         ffi.cdef(CDEF)
         ffi.cdef(GLUE)

@@ -52,6 +52,7 @@ def pip_install(venv, source, **environment):
                    if line.startswith("library:"))
     site = next((venv / "lib").glob("python*")) / "site-packages" / "libfp"
     assert (site / "py.typed").is_file() and (site / "_libfp.pyi").is_file()
+    assert (site / "LICENSE").is_file() == library.endswith("(bundled)")
     return library
 
 

@@ -4,11 +4,12 @@
 import array
 import copy
 import errno
+import gc
 import pickle
 
 import libfp
 import pytest
-from libfp import MT, ST, Ring
+from libfp import MT, ST, Ring, _libfp
 
 
 def u64(*values):
@@ -237,6 +238,42 @@ def test_names_and_references():
         with pytest.raises(libfp.NotFound) as caught:
             Ring.lookup(name)
         assert isinstance(caught.value, FileNotFoundError)
+
+
+def raw_lookup(name):
+    """A reference as C code takes it."""
+    out = _libfp.ffi.new("fp_ring **")
+    assert _libfp.lib.fp_ring_lookup(name, out) == 0
+    return out[0]
+
+
+def test_ring_made_by_c():
+    ffi, lib = _libfp.ffi, _libfp.lib
+    name = ffi.new("char[]", b"made by C")
+    opts, out = ffi.new("fp_ring_opts *"), ffi.new("fp_ring **")
+    assert lib.fp_ring_opts_init(opts, ffi.sizeof("fp_ring_opts")) == 0
+    opts.name, opts.capacity, opts.elem_size = name, 5, 8
+    assert lib.fp_ring_create(opts, out) == 0
+    with Ring.lookup("made by C") as ring:
+        assert ring.handle == int(ffi.cast("uintptr_t", out[0])) and ring.capacity == 5
+        assert lib.fp_ring_enqueue_u64(out[0], 7) == 1
+        assert ring.dequeue() == 7
+        with pytest.raises(libfp.RingBusy):
+            ring.destroy()
+        assert lib.fp_ring_destroy(out[0]) == -errno.EBUSY
+    assert lib.fp_ring_destroy(out[0]) == 0
+
+
+def test_ring_that_c_holds_outlives_its_python_object():
+    ring = Ring(8, name="held")
+    handle = raw_lookup(b"held")
+    del ring
+    gc.collect()
+    assert _libfp.lib.fp_ring_enqueue_u64(handle, 3) == 1
+    with Ring.lookup("held") as again:
+        assert again.dequeue() == 3
+    assert _libfp.lib.fp_ring_unref(handle) == 0
+    assert _libfp.lib.fp_ring_destroy(handle) == 0
 
 
 def test_destroyed_ring_raises_everywhere():

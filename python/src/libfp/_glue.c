@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See _glue.h. Included into the file that cffi generates, behind libfp.h and _glue.h.
+ * See _glue.h. Included into the file that cffi generates, behind libfp.h and _glue.h; Python.h,
+ * which comes first there, defines _GNU_SOURCE (for dladdr).
  *
  * Gates. Each glue_ring has one per side and one for the rest, so that producer and consumer do
  * not share a cache line. A gate's word counts the threads inside. Destroy, reset and unref

@@ -283,13 +283,13 @@ class Ring:
 
     def reserve(self, n: int, bulk: bool = False) -> Span:
         """Up to n free slots to be written in place (bulk: n or none)."""
-        return self._reserve(lib.GLUE_PRODUCER, n, bulk, 0)
+        return self._reserve(lib.GLUE_PRODUCER, n, bulk, False)
 
     def reserve_dequeue(self, n: int, bulk: bool = False) -> Span:
         """Up to n elements to be read in place (bulk: n or none)."""
         return self._reserve(lib.GLUE_CONSUMER, n, bulk, self.consumer == MT)
 
-    def _reserve(self, side: int, n: int, bulk: bool, takes_all: bool | int) -> Span:
+    def _reserve(self, side: int, n: int, bulk: bool, takes_all: bool) -> Span:
         raw = _new("fp_ring_span *")
         flags = lib.LIBFP_RING_BULK if bulk else 0
         got = lib.glue_reserve(self._core, side, _burst(n), flags, raw)
