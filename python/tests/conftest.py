@@ -5,17 +5,20 @@ The package under test is the one that `import libfp` finds; ctest builds it aga
 of the build tree and sets PYTHONPATH.
 
 LIBFP_TEST_SCALE  test (default) or proof: how many examples the property tests try
+LIBFP_TEST_SEED   seed of the property tests; printed when something fails
 """
 
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import core, settings
 
 ROOT = Path(__file__).resolve().parents[2]
+SEED = int(os.environ.get("LIBFP_TEST_SEED", random.getrandbits(32)))
 PROOF = os.environ.get("LIBFP_TEST_SCALE") == "proof"
 
 settings.register_profile("test", max_examples=40, stateful_step_count=40, deadline=None,
@@ -23,6 +26,13 @@ settings.register_profile("test", max_examples=40, stateful_step_count=40, deadl
 settings.register_profile("proof", max_examples=3000, stateful_step_count=100, deadline=None,
                           database=None, print_blob=True)
 settings.load_profile("proof" if PROOF else "test")
+core.global_force_seed = SEED
+
+
+def pytest_terminal_summary(terminalreporter, exitstatus):
+    if exitstatus:
+        terminalreporter.write_line(f"LIBFP_TEST_SEED={SEED} repeats the property tests")
+
 
 SIDES = [(p, c) for p in ("mt", "st") for c in ("mt", "st")]
 

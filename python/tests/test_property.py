@@ -87,7 +87,8 @@ class RingMachine(RuleBasedStateMachine):
             assert bulk and n > self.ring.capacity
             return
         with span:
-            assert len(span) == (n if n <= free or not bulk else 0) or not bulk or self.voids
+            fits = n if n <= free else 0 if bulk else free
+            assert len(span) == fits or self.voids
             assert sum(v.nbytes for v in span.views) == len(span) * self.ring.elem_size
             elems = self.make(len(span))
             data = b"".join(elems)
