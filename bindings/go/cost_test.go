@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+// What a call costs: no allocation, which is a test, and the time, which is a benchmark:
+//
+//	go test -bench . -run -
+//
+// ns/elem is for an element that is enqueued and dequeued, by one goroutine.
+
+package fp
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestCallsDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	r := makeRing(t, kind{ST, ST}, 64, 0)
+	of := makeRingOf[point](t, 64)
+	v, p, b := make([]uint64, 32), make([]point, 32), make([]byte, 256)
+	for name, call := range map[string]func(){
+		"bursts":         func() { r.EnqueueBurst(v); r.DequeueBurst(v) },
+		"bulks":          func() { r.EnqueueBulk(v); r.DequeueBulk(v) },
+		"bytes":          func() { r.EnqueueBytesBurst(b); r.PeekBytes(b); r.DequeueBytesBurst(b) },
+		"singles":        func() { r.Enqueue(1); r.Dequeue() },
+		"questions":      func() { r.Count(); r.IsFull(); r.Stats() },
+		"refusals":       func() { r.DequeueBurst(v) },
+		"bursts of T":    func() { of.EnqueueBurst(p); of.DequeueBurst(p) },
+		"singles of T":   func() { of.Enqueue(point{}); of.Dequeue() },
+		"spans":          func() { inPlace(r) },
+		"the closed end": func() { closedEnd(r) },
+	} {
+		if n := testing.AllocsPerRun(100, call); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func inPlace(r *Ring) {
+	if s, _ := r.ReserveEnqueue(8, 0); s.Len() > 0 {
+		s.Uint64s()
+		s.Commit(8)
+	}
+	if s, _ := r.ReserveDequeue(8, 0); s.Len() > 0 {
+		s.Bytes()
+		s.Commit(8)
+	}
+}
+
+func closedEnd(r *Ring) {
+	r.CloseProducer()
+	r.Enqueue(1)
+	r.Dequeue()
+	r.Reset()
+}
+
+var sizes = []int{1, 32, 256, 1024}
+
+func perElement(b *testing.B, n int, pair func()) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	start := time.Now()
+	for i := 0; i < b.N; i++ {
+		pair()
+	}
+	b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64(b.N)/float64(n), "ns/elem")
+}
+
+func BenchmarkBurst(b *testing.B) {
+	for _, k := range []kind{{ST, ST}, {MT, MT}} {
+		for _, n := range sizes {
+			b.Run(fmt.Sprint(k, "/", n), func(b *testing.B) {
+				r, v := makeRing(b, k, 1024, 0), make([]uint64, n)
+				perElement(b, n, func() { r.EnqueueBurst(v); r.DequeueBurst(v) })
+			})
+		}
+	}
+}
+
+func BenchmarkSingle(b *testing.B) {
+	for _, k := range []kind{{ST, ST}, {MT, MT}} {
+		b.Run(k.String(), func(b *testing.B) {
+			r := makeRing(b, k, 1024, 0)
+			perElement(b, 1, func() { r.Enqueue(1); r.Dequeue() })
+		})
+	}
+}
+
+func BenchmarkSpan(b *testing.B) {
+	r := makeRing(b, kind{ST, ST}, 1024, 0)
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			perElement(b, n, func() {
+				in, _ := r.ReserveEnqueue(n, 0)
+				in.Commit(n)
+				out, _ := r.ReserveDequeue(n, 0)
+				out.Commit(n)
+			})
+		})
+	}
+}
+
+func BenchmarkChannel(b *testing.B) {
+	c := make(chan uint64, 1024)
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			perElement(b, n, func() {
+				for i := 0; i < n; i++ {
+					c <- uint64(i)
+				}
+				for i := 0; i < n; i++ {
+					<-c
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Package fp drives libfp from Go: rings, bounded FIFO queues that carry bursts of
+// fixed-size elements between goroutines, and between Go and any other language in the
+// same process.
+//
+// A call into C costs some tens of nanoseconds whatever it carries, so bursts are the
+// unit: at 256 elements a call costs less per element than anything a channel can do.
+// Single-element calls exist for what is rare.
+//
+// # Elements
+//
+// A [Ring] carries uint64 values, or elements of any size as bytes; a [RingOf] carries
+// values of a Go type without pointers. Elements are copied. Go pointers cannot travel:
+// the garbage collector does not look into C memory. Pass an index into a table that Go
+// holds.
+//
+// # Results
+//
+// Full and empty are counts, not errors: a call that finds no room or nothing to take
+// returns 0 and a nil error. Every error matches one of the Err constants with errors.Is,
+// and the syscall.Errno of the same number:
+//
+//	errors.Is(err, fp.ErrPipe) // closed by its producers and drained
+//	errors.Is(err, syscall.EPIPE)
+//
+// A call that fails changes nothing. Methods of a nil or zero Ring return ErrInvalid.
+//
+// # Goroutines
+//
+// An MT side may be driven by any number of goroutines at once, an ST side by one at a
+// time, wherever it runs; a hand-over between goroutines needs something that orders the
+// two (a channel, a mutex, a WaitGroup). A ring made with the flag Checked finds out when
+// that was not so and returns ErrBusy. The race detector knows that what was done before
+// an enqueue is seen after the dequeue of its elements.
+//
+// # Lifetime
+//
+// CloseProducer ends the stream: consumers get the rest, then ErrPipe. Close frees the
+// ring; it may come while other goroutines are inside calls. Close every ring: a ring
+// that becomes unreachable is freed by the garbage collector, but that is a net, and it
+// may come late or never.
+package fp
+
+/*
+#cgo pkg-config: libfp
+#include "shim.h"
+*/
+import "C"
+
+import "fmt"
+
+// Version is that of the running library, for example "0.9.0".
+func Version() string {
+	return C.GoString(C.fp_version_string())
+}
+
+// Features tells what the running library offers on this machine: Feature constants.
+func Features() uint64 {
+	return uint64(C.fp_features())
+}
+
+// errVersion is why the running library cannot be used; nil: it can.
+var errVersion = checkVersion(uint32(C.fp_version_number()))
+
+// checkVersion compares with the headers that this package was made for. Before 1.0 every
+// minor may break the ABI.
+func checkVersion(number uint32) error {
+	major, minor := int(number>>16), int(number>>8&0xff)
+	if major == VersionMajor && (minor == VersionMinor || major > 0 && minor > VersionMinor) {
+		return nil
+	}
+	return fmt.Errorf("fp: this package needs libfp %d.%d, the library that runs is %d.%d: %w",
+		VersionMajor, VersionMinor, major, minor, ErrNotSupported)
+}

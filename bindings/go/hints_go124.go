@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+//go:build go1.24
+
+// Tells Go since 1.24 that these calls neither keep a pointer nor come back into Go, so
+// that buffers passed to them may live on a goroutine's stack.
+//
+// The second is true as long as no handler of fp_log_set_handler leads into Go: a Checked
+// ring calls that handler from inside such a call. This package does not set one.
+
+package fp
+
+/*
+#cgo noescape fpgo_enqueue
+#cgo nocallback fpgo_enqueue
+#cgo noescape fpgo_dequeue
+#cgo nocallback fpgo_dequeue
+#cgo noescape fpgo_peek
+#cgo nocallback fpgo_peek
+*/
+import "C"

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+//go:build race
+
+// Says to tests that the race detector is on.
+
+package fp
+
+const raceEnabled = true
