@@ -75,25 +75,25 @@ static inline fpgo_made fpgo_lookup(const char *name)
 }
 
 /* What has nothing to convert but the handle. */
-#define FPGO_RING(result, call) \
-	static inline result fpgo_##call(fpgo_ring *ring) \
+#define FPGO_RING(result, name, function) \
+	static inline result name(fpgo_ring *ring) \
 	{ \
-		return fp_ring_##call((fp_ring *)ring); \
+		return function((fp_ring *)ring); \
 	}
-FPGO_RING(int, destroy)
-FPGO_RING(int, unref)
-FPGO_RING(int, reset)
-FPGO_RING(int, close)
-FPGO_RING(int64_t, count)
-FPGO_RING(int64_t, free_count)
-FPGO_RING(int64_t, capacity)
-FPGO_RING(int64_t, elem_size)
-FPGO_RING(int, producer_sync)
-FPGO_RING(int, consumer_sync)
-FPGO_RING(int, is_full)
-FPGO_RING(int, is_empty)
-FPGO_RING(int, is_closed)
-FPGO_RING(const char *, name)
+FPGO_RING(int, fpgo_destroy, fp_ring_destroy)
+FPGO_RING(int, fpgo_unref, fp_ring_unref)
+FPGO_RING(int, fpgo_reset, fp_ring_reset)
+FPGO_RING(int, fpgo_close, fp_ring_close)
+FPGO_RING(int64_t, fpgo_count, fp_ring_count)
+FPGO_RING(int64_t, fpgo_free_count, fp_ring_free_count)
+FPGO_RING(int64_t, fpgo_capacity, fp_ring_capacity)
+FPGO_RING(int64_t, fpgo_elem_size, fp_ring_elem_size)
+FPGO_RING(int, fpgo_producer_sync, fp_ring_producer_sync)
+FPGO_RING(int, fpgo_consumer_sync, fp_ring_consumer_sync)
+FPGO_RING(int, fpgo_is_full, fp_ring_is_full)
+FPGO_RING(int, fpgo_is_empty, fp_ring_is_empty)
+FPGO_RING(int, fpgo_is_closed, fp_ring_is_closed)
+FPGO_RING(const char *, fpgo_name, fp_ring_name)
 #undef FPGO_RING
 
 static inline int32_t fpgo_enqueue(fpgo_ring *ring, const uint8_t *elems, uint32_t n, int bulk)
