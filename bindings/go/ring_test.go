@@ -7,11 +7,8 @@ package fp
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
-	"os"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -453,45 +450,5 @@ func TestErrors(t *testing.T) {
 	wantErr(t, "ErrClosed", ErrClosed, fs.ErrClosed)
 	if errors.Is(ErrPipe, fs.ErrClosed) {
 		t.Error("ErrPipe is fs.ErrClosed")
-	}
-}
-
-func TestVersion(t *testing.T) {
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(Version()) {
-		t.Error("Version:", Version())
-	}
-	if Features()&FeatureRing == 0 {
-		t.Error("no rings in this library")
-	}
-	for number, fits := range map[uint32]bool{
-		VersionNumber:       true,
-		VersionNumber ^ 1:   true, // another patch
-		VersionNumber + 256: VersionMajor > 0,
-		VersionNumber - 256: false,
-		1<<24 | 9<<8:        false,
-	} {
-		err := checkVersion(number)
-		if (err == nil) != fits {
-			t.Errorf("library %#x: %v", number, err)
-		}
-		if err != nil {
-			wantErr(t, "checkVersion", err, ErrNotSupported)
-		}
-	}
-}
-
-// The generated constants and the check in the preprocessor are of one version.
-func TestHeaderCheckIsOfThisVersion(t *testing.T) {
-	shim, err := os.ReadFile("shim.h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers := regexp.MustCompile(`LIBFP_VERSION_ENCODE\((\d+), (\d+), 0\)`).FindAllSubmatch(shim, -1)
-	if len(numbers) != 2 {
-		t.Fatal("shim.h compares with", len(numbers), "versions")
-	}
-	for i, number := range numbers {
-		want(t, "major", string(number[1]), fmt.Sprint(VersionMajor))
-		want(t, "minor", string(number[2]), fmt.Sprint(VersionMinor+i))
 	}
 }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The examples of docs/go.md: each block of Go there is part of this file, and a test
+// compares the two.
+
+package fp_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"libfp/fp"
+)
+
+func Example() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 1000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ring.Close()
+
+	n, _ := ring.EnqueueBurst([]uint64{1, 2, 3, 4}) // as many as fit
+	fmt.Println(n, "enqueued")
+
+	elems := make([]uint64, 32)
+	n, _ = ring.DequeueBurst(elems) // 0: empty for now
+	fmt.Println(elems[:n])
+	// Output:
+	// 4 enqueued
+	// [1 2 3 4]
+}
+
+func Example_goroutines() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 1024, Producer: fp.ST, Consumer: fp.ST})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ring.Close()
+
+	go func() { // the only producer
+		defer ring.CloseProducer()
+		burst := make([]uint64, 256)
+		for next := uint64(0); next < 1e6; {
+			for i := range burst {
+				burst[i] = next + uint64(i)
+			}
+			n, err := ring.EnqueueBurst(burst)
+			if err != nil {
+				log.Fatal(err)
+			}
+			if n == 0 { // full: the consumer's turn
+				runtime.Gosched()
+			}
+			next += uint64(n)
+		}
+	}()
+
+	count := 0
+	burst := make([]uint64, 256)
+	for {
+		n, err := ring.DequeueBurst(burst)
+		if errors.Is(err, fp.ErrPipe) { // closed, and all is taken
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		if n == 0 { // empty for now
+			runtime.Gosched()
+		}
+		count += n
+	}
+	fmt.Println(count >= 1e6)
+	// Output: true
+}
+
+func ExampleRingOf() {
+	type tick struct {
+		Symbol uint32
+		Size   uint32
+		Price  float64
+	}
+	ticks, err := fp.NewRingOf[tick](fp.RingOptions{Capacity: 64})
+	if err != nil {
+		log.Fatal(err) // also if tick held a pointer, a string, a slice
+	}
+	defer ticks.Close()
+
+	ticks.EnqueueBurst([]tick{{Symbol: 7, Size: 100, Price: 9.5}, {Symbol: 8, Size: 1, Price: 2}})
+	t, ok, err := ticks.Dequeue()
+	fmt.Println(t, ok, err)
+	// Output: {7 100 9.5} true <nil>
+}
+
+func ExampleRing_ReserveEnqueue() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 8, Producer: fp.ST, Consumer: fp.ST})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ring.Close()
+
+	span, err := ring.ReserveEnqueue(5, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if span.Len() > 0 { // else the ring is full, and there is nothing to commit
+		first, second := span.Uint64s() // the second piece is what is behind the wrap
+		for i := range first {
+			first[i] = 1
+		}
+		for i := range second {
+			second[i] = 2
+		}
+		if err := span.Commit(span.Len()); err != nil { // first and second are dead now
+			log.Fatal(err)
+		}
+	}
+	n, err := ring.Count()
+	fmt.Println(n, err)
+	// Output: 5 <nil>
+}
+
+func ExampleRing_EnqueueBytesBurst() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 16, ElemSize: 12})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ring.Close()
+
+	n, err := ring.EnqueueBytesBurst([]byte("first recordsecond rec.."))
+	fmt.Println(n, err)
+	_, err = ring.EnqueueBytesBurst([]byte("not a record"[:7]))
+	fmt.Println(err, errors.Is(err, fp.ErrInvalid))
+
+	record := make([]byte, 12)
+	n, err = ring.DequeueBytesBurst(record)
+	fmt.Println(n, err, string(record))
+	// Output:
+	// 2 <nil>
+	// fp: 7 bytes are not a multiple of the element size 12: fp: EINVAL: invalid argument true
+	// 1 <nil> first record
+}
+
+func ExampleLookupRing() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 16, Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	same, err := fp.LookupRing("example") // made by Go, C or Python of this process
+	if err != nil {
+		log.Fatal(err)
+	}
+	same.Enqueue(42)
+	v, ok, _ := ring.Dequeue()
+	fmt.Println(v, ok)
+
+	fmt.Println(errors.Is(ring.Close(), fp.ErrBusy)) // a reference is out
+	same.Close()
+	fmt.Println(ring.Close())
+	// Output:
+	// 42 true
+	// true
+	// <nil>
+}
+
+func ExampleRing_Handle() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 16})
+	if err != nil {
+		log.Fatal(err)
+	}
+	start := func(handle unsafe.Pointer) { fmt.Println(handle != nil) }
+
+	start(ring.Handle()) // C.start_worker((*C.fp_ring)(ring.Handle()))
+	// ... until C has stopped using it:
+	runtime.KeepAlive(ring)
+	ring.Close()
+	// Output: true
+}
+
+// What the guide shows is what runs here.
+func TestTheGuideIsTheseExamples(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/go.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat := func(text string) string { return strings.ReplaceAll(text, "\t", "") }
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(guide), -1)
+	for _, block := range blocks {
+		if !strings.Contains(flat(string(source)), flat(block[1])) {
+			t.Errorf("not in example_test.go:\n%s", block[1])
+		}
+	}
+	if len(blocks) < 5 {
+		t.Error("blocks of Go in the guide:", len(blocks))
+	}
+}
