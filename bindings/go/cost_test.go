@@ -21,7 +21,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	r := makeRing(t, kind{ST, ST}, 64, 0)
 	of := makeRingOf[point](t, 64)
 	v, p, b := make([]uint64, 32), make([]point, 32), make([]byte, 256)
-	for name, call := range map[string]func(){
+	calls := map[string]func(){
 		"bursts":         func() { r.EnqueueBurst(v); r.DequeueBurst(v) },
 		"bulks":          func() { r.EnqueueBulk(v); r.DequeueBulk(v) },
 		"bytes":          func() { r.EnqueueBytesBurst(b); r.PeekBytes(b); r.DequeueBytesBurst(b) },
@@ -32,7 +32,16 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		"singles of T":   func() { of.Enqueue(point{}); of.Dequeue() },
 		"spans":          func() { inPlace(r) },
 		"the closed end": func() { closedEnd(r) },
-	} {
+	}
+	if sinceGo124 { // older compilers do not inline what would leave these on the stack
+		calls["spans of T"] = func() { inPlaceOf(of) }
+		calls["a buffer on the stack"] = func() {
+			var v [32]uint64
+			r.EnqueueBurst(v[:])
+			r.DequeueBurst(v[:])
+		}
+	}
+	for name, call := range calls {
 		if n := testing.AllocsPerRun(100, call); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
@@ -46,6 +55,17 @@ func inPlace(r *Ring) {
 	}
 	if s, _ := r.ReserveDequeue(8, 0); s.Len() > 0 {
 		s.Bytes()
+		s.Commit(8)
+	}
+}
+
+func inPlaceOf(r *RingOf[point]) {
+	if s, _ := r.ReserveEnqueue(8, 0); s.Len() > 0 {
+		s.Slices()
+		s.Commit(8)
+	}
+	if s, _ := r.ReserveDequeue(8, 0); s.Len() > 0 {
+		s.Slices()
 		s.Commit(8)
 	}
 }

@@ -17,7 +17,10 @@ import (
 // (numbers, arrays and structs of them), of a multiple of 4 bytes up to RingElemMax. A
 // value travels as it lies in memory, so C and other languages see the struct that the
 // same fields make there.
-type RingOf[T any] Ring
+type RingOf[T any] struct {
+	// All of it: the two are converted into each other, but only here, where T is checked.
+	ring Ring
+}
 
 // NewRingOf makes a ring of T. ElemSize of the options is 0 or the size of T. Errors:
 // ErrInvalid if T cannot travel, and those of NewRing.
@@ -35,7 +38,7 @@ func NewRingOf[T any](options RingOptions) (*RingOf[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return (*RingOf[T])(ring), nil
+	return (*RingOf[T])(unsafe.Pointer(ring)), nil
 }
 
 // AsRingOf gives an existing ring, for example one from LookupRing, the type T. Errors:
@@ -49,7 +52,7 @@ func AsRingOf[T any](ring *Ring) (*RingOf[T], error) {
 		return nil, fmt.Errorf("fp: %v has %d bytes, the elements of the ring %d: %w",
 			typeOf[T](), size, ring.ElemSize(), ErrInvalid)
 	}
-	return (*RingOf[T])(ring), nil
+	return (*RingOf[T])(unsafe.Pointer(ring)), nil
 }
 
 func typeOf[T any]() reflect.Type {
@@ -91,7 +94,7 @@ func pointerIn(t reflect.Type) string {
 }
 
 // Ring is the same ring without its type, for everything that does not depend on T.
-func (r *RingOf[T]) Ring() *Ring { return (*Ring)(r) }
+func (r *RingOf[T]) Ring() *Ring { return (*Ring)(unsafe.Pointer(r)) }
 
 // Close is Ring.Close.
 func (r *RingOf[T]) Close() error { return r.Ring().Close() }
@@ -160,7 +163,7 @@ func (r *RingOf[T]) Peek(v []T) (int, error) {
 // one is a place for one element that C may read and write; a variable of the call would
 // move to the heap for it, each time anew.
 func (r *RingOf[T]) one() *[1]T {
-	if place, ok := r.spare.Get().(*[1]T); ok {
+	if place, ok := r.ring.spare.Get().(*[1]T); ok {
 		return place
 	}
 	return new([1]T)
@@ -174,7 +177,7 @@ func (r *RingOf[T]) Enqueue(v T) (bool, error) {
 	place := r.one()
 	place[0] = v
 	n, err := r.EnqueueBurst(place[:])
-	r.spare.Put(place)
+	r.ring.spare.Put(place)
 	return n == 1, err
 }
 
@@ -188,37 +191,41 @@ func (r *RingOf[T]) Dequeue() (v T, ok bool, err error) {
 	if n == 1 {
 		v = place[0]
 	}
-	r.spare.Put(place)
+	r.ring.spare.Put(place)
 	return v, n == 1, err
 }
 
 // SpanOf is a Span of a RingOf.
-type SpanOf[T any] Span
+type SpanOf[T any] struct {
+	span Span // all of it, as in RingOf
+}
 
 // ReserveEnqueue is Ring.ReserveEnqueue.
 func (r *RingOf[T]) ReserveEnqueue(n int, flags uint32) (*SpanOf[T], error) {
 	s := new(Span)
-	err := s.reserve((*Ring)(r), n, flags, producers)
-	return (*SpanOf[T])(s), err
+	err := s.reserve((*Ring)(unsafe.Pointer(r)), n, flags, producers)
+	return (*SpanOf[T])(unsafe.Pointer(s)), err
 }
 
 // ReserveDequeue is Ring.ReserveDequeue.
 func (r *RingOf[T]) ReserveDequeue(n int, flags uint32) (*SpanOf[T], error) {
 	s := new(Span)
-	err := s.reserve((*Ring)(r), n, flags, consumers)
-	return (*SpanOf[T])(s), err
+	err := s.reserve((*Ring)(unsafe.Pointer(r)), n, flags, consumers)
+	return (*SpanOf[T])(unsafe.Pointer(s)), err
 }
 
+func (s *SpanOf[T]) plain() *Span { return (*Span)(unsafe.Pointer(s)) }
+
 // Len is Span.Len.
-func (s *SpanOf[T]) Len() int { return (*Span)(s).Len() }
+func (s *SpanOf[T]) Len() int { return s.plain().Len() }
 
 // Slices are the two pieces; nil after Commit.
 func (s *SpanOf[T]) Slices() (first, second []T) {
 	if s.Len() == 0 {
 		return nil, nil
 	}
-	return slots[T]((*Span)(s), 1)
+	return slots[T](s.plain(), 1)
 }
 
 // Commit is Span.Commit.
-func (s *SpanOf[T]) Commit(k int) error { return (*Span)(s).Commit(k) }
+func (s *SpanOf[T]) Commit(k int) error { return s.plain().Commit(k) }

@@ -20,11 +20,14 @@ if [ -z "$go" ]; then
 fi
 
 # Nothing from the network, nothing of the user's settings, nothing outside OUT.
-unset GODEBUG GOEXPERIMENT CGO_CFLAGS CGO_LDFLAGS
+unset GODEBUG GOEXPERIMENT CGO_LDFLAGS
 export GOTOOLCHAIN=local GOPROXY=off GOENV=off GOWORK=off CGO_ENABLED=1
 export GOFLAGS="-mod=readonly -count=1" GOCACHE="$out/cache" GOPATH="$out/path"
 export XDG_CONFIG_HOME="$out/config"
 export PKG_CONFIG_PATH="$build" LD_LIBRARY_PATH="$build"
+# Go's cache does not see that a header behind pkg-config has changed.
+headers=$(cat "$root"/capi/*.h "$root"/capi/libfp/*.h | cksum | cut -d ' ' -f 1)
+export CGO_CFLAGS="-O2 -g -DLIBFP_HEADERS=$headers"
 PATH=$(dirname "$go"):$PATH
 mkdir -p "$out"
 "$go" version
@@ -63,8 +66,7 @@ readme)
 	line=$(sed -n 's/^    \(B=.*\)/\1/p' README.md)
 	echo "$line"
 	cd "$root"
-	GODEBUG=cgocheck=1
-	export GODEBUG
+	export GODEBUG=cgocheck=1
 	sh -eu -c "$(echo "$line" | sed "s|\$PWD/build/release|$build|")"
 	;;
 race)
@@ -96,6 +98,7 @@ headers)
 			>"$dir/libfp/base.h"
 		sed "s|^includedir=.*|includedir=$dir|" "$build/libfp-uninstalled.pc" >"$dir/libfp.pc"
 		PKG_CONFIG_PATH=$dir
+		CGO_CFLAGS="-DLIBFP_HEADERS=$headers-$other"
 		refused "the libfp headers are too $other" "$go" build ./...
 	done
 	;;
