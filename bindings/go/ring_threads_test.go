@@ -246,7 +246,7 @@ func TestARefusedCloseIsNotSeen(t *testing.T) {
 			}
 		}()
 	}
-	for i := 0; i < 300; i++ {
+	for i := 0; i < 100; i++ {
 		wantErr(t, "Close with a span open", r.Close(), ErrBusy)
 		idle()
 	}
