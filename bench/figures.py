@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt  # noqa: E402  (the backend comes first)
 from matplotlib.patches import Patch  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
+from report_bindings import BURSTS, cell, rows  # noqa: E402
 from results import FLOOR, OURS, OverFloor, quantile  # noqa: E402
 
 COLOURS = {
@@ -177,3 +178,45 @@ def burst1(results, out):
     ax.set_title("One object in, one object out, on one thread (lower is better)")
     fig.tight_layout()
     return save(fig, out, "ring-burst1")
+
+
+# Ours are solid lines with dots, one colour a language; what else there is, is dotted.
+LANGUAGE_STYLES = {
+    "C": (COLOURS[OURS], "o-"),
+    "Python, NumPy": ("#1864ab", "o-"),
+    "Python, bytes": ("#4dabf7", "o-"),
+    "Go": ("#2b8a3e", "o-"),
+    "queue.SimpleQueue": ("#1864ab", "s:"),
+    "collections.deque": ("#4dabf7", "s:"),
+    "multiprocessing.Queue": ("#868e96", "s:"),
+    "multiprocessing.Queue of arrays": ("#ced4da", "s:"),
+    "Go channel": ("#2b8a3e", "s:"),
+}
+
+
+def bindings(results, out):
+    """What an element costs over the burst: languages, and the queues that they have."""
+    shown = [(who, mode) for who, mode in rows(results)
+             if who in LANGUAGE_STYLES and mode in ("ST", "-")]
+    if not shown:
+        return None
+    fig, ax = plt.subplots(figsize=(9, 5))
+    for who, mode in shown:
+        colour, style = LANGUAGE_STYLES[who]
+        cells = [(b, cell(results, who, mode, b)) for b in BURSTS]
+        points = [(b, c.median) for b, c in cells if c]
+        ax.plot(*zip(*points), style, color=colour, linewidth=1.4, markersize=4, label=who)
+        ax.annotate(f"{points[-1][1]:.3g}", points[-1], xytext=(6, 0), fontsize=7,
+                    textcoords="offset points", va="center", color=colour)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xticks(BURSTS)
+    log_axis(ax.xaxis)
+    log_axis(ax.yaxis)
+    ax.grid(color="#e9ecef")
+    ax.set_xlabel("elements a burst")
+    ax.set_ylabel("ns an element, in and out")
+    ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.08, 0.5))
+    ax.set_title("One thread puts n elements of 8 bytes in and takes them out (lower is better)")
+    fig.tight_layout()
+    return save(fig, out, "ring-bindings")

@@ -15,6 +15,7 @@ import tempfile
 
 from results import (FLOOR, MIN_SLICES, OURS, QUIET_FLOOR_NS, QUIET_PEER, QUIET_PEER_OVER_NS,
                      OverFloor, Results, judge, quantile, ratio, write_summary)
+from report_bindings import judge_bindings, section as bindings_section
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -35,7 +36,11 @@ def value_of(v):
         return "-"
     if v.bar.get("count"):
         return str(v.value)
-    form = "{:+.2f} ns" if v.bar.get("over_floor") else "{:.2f}x"
+    form = "{:.2f}x"
+    if v.bar.get("over_floor"):
+        form = "{:+.2f} ns"
+    elif v.bar.get("ns"):
+        form = "{:.2f} ns"
     text = form.format(v.value)
     if v.low != v.high:
         text += f" ({v.low:.2f}-{v.high:.2f})"
@@ -45,6 +50,8 @@ def value_of(v):
 def limit(v, value):
     if value is None:
         return "-"
+    if v.bar.get("ns"):
+        return f"{value:g} ns"
     return f"+{value:g}" if v.bar.get("over_floor") else f"{value:g}"
 
 
@@ -207,6 +214,7 @@ def build(results, verdicts, pictures, library):
                            case_rows(results, cells)))
     parts.append(burst1_section(results))
     parts.append(stall_section(results))
+    parts.append(bindings_section(results, table, number, pictures.get("bindings")))
     parts.append(barrier_section())
     return "\n".join(p for p in parts if p)
 
@@ -220,7 +228,8 @@ def draw(results, verdicts, out):
     pictures = {"bars": figures.ratios(verdicts, out),
                 "two_threads": figures.two_threads(results, out),
                 "one_thread": figures.one_thread(results, out),
-                "burst1": figures.burst1(results, out)}
+                "burst1": figures.burst1(results, out),
+                "bindings": figures.bindings(results, out)}
     return {k: v for k, v in pictures.items() if v}
 
 
@@ -232,8 +241,8 @@ def main():
     args = parser.parse_args()
 
     results = Results(args.raw)
-    bars = json.loads((HERE / "bars.json").read_text(encoding="utf-8"))["ring"]
-    verdicts = judge(results, bars)
+    bars = json.loads((HERE / "bars.json").read_text(encoding="utf-8"))
+    verdicts = judge(results, bars["ring"]) + judge_bindings(results, bars["bindings"])
     args.out.mkdir(parents=True, exist_ok=True)
     write_summary(results, verdicts, args.out / "results.jsonl")
     pictures = draw(results, verdicts, args.out)

@@ -60,6 +60,7 @@ def cell_key(c):
 class Results:
     def __init__(self, paths):
         self.runs, self.stalls, self.handoffs, self.skipped = [], [], [], []
+        self.bindings = []
         self.cells = {}
         for path in paths:
             with open(path, encoding="utf-8") as f:
@@ -78,6 +79,8 @@ class Results:
             self.handoffs.append(line)
         elif kind == "skipped":
             self.skipped.append(line)
+        elif kind == "bindings":
+            self.bindings.append(line)
 
     def cell(self, row, mode, burst, capacity, elem, who, cls):
         cell = self.cells.get((row, mode, burst, capacity, elem, who, cls))

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The ring from Go, and Go's buffered channel, for the comparison of languages.
+//
+// A worker of conduct.py: it says what it can measure, then does one slice for each line
+// "CASE UNITS" that it reads, and answers "NS DONE SWITCHES". One goroutine puts n
+// elements in and takes n out.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"libfp/fp"
+)
+
+const (
+	capacity = 1024
+	burstMax = 1024
+)
+
+type kase struct {
+	Who   string `json:"who"`
+	Mode  string `json:"mode"`
+	Burst int    `json:"burst"`
+	work  func(units int) int
+}
+
+var source, target [burstMax]uint64
+
+func ringBursts(ring *fp.Ring, burst int) func(int) int {
+	put, take := source[:burst], target[:burst]
+	return func(units int) int {
+		done := 0
+		for i := 0; i < units; i += burst {
+			ring.EnqueueBurst(put)
+			n, _ := ring.DequeueBurst(take)
+			done += n
+		}
+		return done
+	}
+}
+
+func ringSingles(ring *fp.Ring) func(int) int {
+	return func(units int) int {
+		done := 0
+		for i := 0; i < units; i++ {
+			ring.Enqueue(uint64(i))
+			if _, ok, _ := ring.Dequeue(); ok {
+				done++
+			}
+		}
+		return done
+	}
+}
+
+func channel(burst int) func(int) int {
+	c := make(chan uint64, capacity)
+	put, take := source[:burst], target[:burst]
+	return func(units int) int {
+		done := 0
+		for i := 0; i < units; i += burst {
+			for _, v := range put {
+				c <- v
+			}
+			for k := range take {
+				take[k] = <-c
+				done++
+			}
+		}
+		return done
+	}
+}
+
+func cases() []kase {
+	bursts := []int{1, 32, 256, burstMax}
+	var table []kase
+	for _, mode := range []string{"ST", "MT"} {
+		side := uint32(fp.MT)
+		if mode == "ST" {
+			side = fp.ST
+		}
+		ring, err := fp.NewRing(fp.RingOptions{Capacity: capacity, Producer: side, Consumer: side})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		for _, burst := range bursts {
+			table = append(table, kase{"Go", mode, burst, ringBursts(ring, burst)})
+		}
+		table = append(table, kase{"Go, single calls", mode, 1, ringSingles(ring)})
+	}
+	for _, burst := range bursts {
+		table = append(table, kase{"Go channel", "-", burst, channel(burst)})
+	}
+	return table
+}
+
+func switches() int64 {
+	const rusageThread = 1
+	var usage syscall.Rusage
+	if syscall.Getrusage(rusageThread, &usage) != nil {
+		return 0
+	}
+	return usage.Nivcsw
+}
+
+func main() {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1) // nothing is allocated in a slice
+	table := cases()
+	json.NewEncoder(os.Stdout).Encode(map[string]any{
+		"version": runtime.Version(), "cases": table})
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var number, units int
+		if _, err := fmt.Sscan(in.Text(), &number, &units); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		work := table[number].work
+		work(units / 8)
+		before := switches()
+		start := time.Now()
+		done := work(units)
+		ns := time.Since(start).Nanoseconds()
+		fmt.Println(ns, done, switches()-before)
+	}
+}
