@@ -214,7 +214,7 @@ def build(results, verdicts, pictures, library):
                            case_rows(results, cells)))
     parts.append(burst1_section(results))
     parts.append(stall_section(results))
-    parts.append(bindings_section(results, table, number, pictures.get("bindings")))
+    parts.append(bindings_section(results, table, pictures.get("bindings")))
     parts.append(barrier_section())
     return "\n".join(p for p in parts if p)
 

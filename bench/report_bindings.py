@@ -83,7 +83,14 @@ def judge_bindings(results, bars):
     return verdicts
 
 
-def section(results, table, number, picture):
+def nanoseconds(c):
+    """Three digits, and no exponents."""
+    if not c:
+        return ""
+    return f"{c.median:.3g}" if c.median < 1000 else f"{c.median:.0f}"
+
+
+def section(results, table, picture):
     """Markdown; empty if nothing of this was run."""
     if not results.bindings:
         return ""
@@ -100,6 +107,6 @@ def section(results, table, number, picture):
     body = []
     for who, mode in rows(results):
         cells = [cell(results, who, mode, burst) for burst in BURSTS]
-        body.append([who, mode] + [number(c.median) if c else "" for c in cells])
+        body.append([who, mode] + [nanoseconds(c) for c in cells])
     return "\n".join(lines) + "\n" + table(
         ["who", "mode"] + [f"burst {b}" for b in BURSTS], body) + "\n"

@@ -3,16 +3,24 @@
  * cases_c.c - the ring from C, for the comparison of languages: n elements in
  * by one enqueue_burst, out by one dequeue_burst, through the shared library.
  *
- * A worker of conduct.py: it says what it can measure, then does one slice for
+ * A worker of conduct.py, on the core that is its argument: it says what it can measure, then does one slice for
  * each line "CASE UNITS" that it reads, and answers "NS DONE SWITCHES".
  */
 #include <inttypes.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include <libfp.h>
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
 
 #define BURST_MAX 1024
 #define CAPACITY 1024
@@ -74,7 +82,7 @@ static long switches(void)
 
 static void announce(void)
 {
-	printf("{\"version\": \"%s\", \"cases\": [", __VERSION__);
+	printf("{\"version\": \"%s\", \"cases\": [", COMPILER);
 	for (unsigned m = 0; m < 2; m++) {
 		for (unsigned b = 0; b < N_BURSTS; b++)
 			printf("{\"who\": \"C\", \"mode\": \"%s\", \"burst\": %" PRIu32
@@ -87,10 +95,16 @@ static void announce(void)
 	fflush(stdout);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	cpu_set_t cpus;
 	unsigned number;
 	uint64_t units;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		return 1;
 
 	for (unsigned m = 0; m < 2; m++) {
 		fp_ring_opts opts = LIBFP_RING_OPTS_INIT;

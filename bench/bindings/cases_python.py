@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The ring from Python, and the queues that Python has, for the comparison of languages.
 
-A worker of conduct.py: it says what it can measure, then does one slice for each line
-"CASE UNITS" that it reads, and answers "NS DONE SWITCHES". One thread puts n elements in
-and takes n out.
+A worker of conduct.py, on the core that is its argument: it says what it can measure, then
+does one slice for each line "CASE UNITS" that it reads, and answers "NS DONE SWITCHES". One
+thread puts n elements in and takes n out.
 """
 
 import collections
@@ -28,8 +28,7 @@ except ImportError:
 
 CAPACITY = 1024
 BURSTS = (1, 32, 256, 1024)
-# All cores that may be used; the worker itself is pinned to one of them.
-CPUS = {int(cpu) for cpu in sys.argv[1].split(",")} if len(sys.argv) > 1 else set()
+CPUS = os.sched_getaffinity(0)
 
 
 # ---- libfp: put and take are looked up once, as anybody does who cares ----
@@ -132,18 +131,13 @@ def switches():
 def slice_of(who, burst, work, units):
     """Times one slice; a queue that has a thread of its own may use all cores."""
     threads = who.startswith("multiprocessing")
-    pinned = os.sched_getaffinity(0)
-    if threads:
-        os.sched_setaffinity(0, CPUS or pinned)
+    os.sched_setaffinity(0, CPUS if threads else {int(sys.argv[1])})
     work(max(1, units // burst // 8))
     before = switches()
     start = time.perf_counter_ns()
     done = work(units // burst)
     ns = time.perf_counter_ns() - start
-    switched = 0 if threads else switches() - before
-    if threads:
-        os.sched_setaffinity(0, pinned)
-    return ns, done, switched
+    return ns, done, 0 if threads else switches() - before
 
 
 def main():
@@ -156,8 +150,8 @@ def main():
     gc.disable()
     for line in sys.stdin:
         number, units = map(int, line.split())
-        _, _, burst, work = table[number]
-        print(*slice_of(table[number][0], burst, work, units), flush=True)
+        who, _, burst, work = table[number]
+        print(*slice_of(who, burst, work, units), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 Each language is a process of its own, the worker, and all live at the same time: they
 take turns, a slice of about a millisecond each, round after round, so that whatever the
 machine does meanwhile happens to all of them. While one works the others wait for their
-next order. All are pinned to the same core. Writes the JSON lines of a bench process (see
+next order. What is measured is pinned to the same core in all of them. Writes the JSON lines of a bench process (see
 harness.c): row "bindings", one line per case.
 
 A language whose toolchain or package is missing is left out and named.
@@ -75,8 +75,7 @@ def python_worker(build, out):
                       "python3-dev)")
     make([python, "setup.py", "build", "--build-base", out / "python-build", "--build-lib",
           package], ROOT / "python", env, "building the Python package")
-    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    return [python, HERE / "cases_python.py", cpus], env
+    return [python, HERE / "cases_python.py"], env
 
 
 def go_version(go):
@@ -145,8 +144,8 @@ class Worker:
 
     def __init__(self, name, command, env, cpu):
         self.process = subprocess.Popen(
-            [str(c) for c in command], env=env, text=True, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+            [str(c) for c in command] + [str(cpu)], env=env, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         hello = json.loads(self.process.stdout.readline() or "null")
         if hello is None:
             raise Missing("its worker did not start")
@@ -175,6 +174,7 @@ class Case:
         self.who = case["who"].replace("Go", worker.name, 1)
         self.mode, self.burst = case["mode"], case["burst"]
         self.units = 16 * self.burst
+        self.every = 1  # takes part in every n-th round: what is slow does not stop the others
         self.samples, self.switched, self.wrong, self.warm = [], 0, 0, 0
 
     def wanted(self, only):
@@ -186,10 +186,11 @@ class Case:
             self.wrong += 1
         elif switches:
             self.switched += 1
-        elif self.warm < WARMUP_SLICES:
+        elif self.warm < WARMUP_SLICES and self.every == 1:
             self.warm += 1
         else:
             self.samples.append(ns / done)
+        self.every = max(1, round(ns / SLICE_NS / 2))
         factor = min(8, max(0.125, SLICE_NS / max(ns, 1)))
         self.units = max(1, int(self.units * factor) // self.burst) * self.burst
 
@@ -215,7 +216,9 @@ def measure(commands, missing, process, scale, only, cpu, path):
     turn = 0
     while cases and time.monotonic() < end:
         for i in range(len(cases)):
-            cases[(i + turn) % len(cases)].run()
+            case = cases[(i + turn) % len(cases)]
+            if turn % case.every == 0:
+                case.run()
         turn += 1
     for worker in workers:
         worker.end()

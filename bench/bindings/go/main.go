@@ -2,9 +2,9 @@
 
 // The ring from Go, and Go's buffered channel, for the comparison of languages.
 //
-// A worker of conduct.py: it says what it can measure, then does one slice for each line
-// "CASE UNITS" that it reads, and answers "NS DONE SWITCHES". One goroutine puts n
-// elements in and takes n out.
+// A worker of conduct.py, on the core that is its argument: it says what it can measure,
+// then does one slice for each line "CASE UNITS" that it reads, and answers "NS DONE
+// SWITCHES". One goroutine puts n elements in and takes n out.
 package main
 
 import (
@@ -14,8 +14,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"libfp/fp"
 )
@@ -88,8 +90,7 @@ func cases() []kase {
 		}
 		ring, err := fp.NewRing(fp.RingOptions{Capacity: capacity, Producer: side, Consumer: side})
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			fail(err)
 		}
 		for _, burst := range bursts {
 			table = append(table, kase{"Go", mode, burst, ringBursts(ring, burst)})
@@ -111,8 +112,30 @@ func switches() int64 {
 	return usage.Nivcsw
 }
 
+// pin keeps this thread on one core. The threads that the runtime has for itself stay
+// free: on the same core they would only be in the way.
+func pin(cpu int) {
+	var mask [16]uint64
+	mask[cpu/64] = 1 << (cpu % 64)
+	_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0,
+		unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask)))
+	if errno != 0 {
+		fail(errno)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "bench: the worker of Go:", err)
+	os.Exit(1)
+}
+
 func main() {
 	runtime.LockOSThread()
+	cpu, err := strconv.Atoi(os.Args[len(os.Args)-1])
+	if err != nil {
+		fail(err)
+	}
+	pin(cpu)
 	debug.SetGCPercent(-1) // nothing is allocated in a slice
 	table := cases()
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
@@ -121,8 +144,7 @@ func main() {
 	for in.Scan() {
 		var number, units int
 		if _, err := fmt.Sscan(in.Text(), &number, &units); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			fail(err)
 		}
 		work := table[number].work
 		work(units / 8)
