@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt  # noqa: E402  (the backend comes first)
 from matplotlib.patches import Patch  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-from report_bindings import BURSTS, cell, rows  # noqa: E402
+from report_bindings import BURSTS, cell, nanoseconds, rows  # noqa: E402
 from results import FLOOR, OURS, OverFloor, quantile  # noqa: E402
 
 COLOURS = {
@@ -206,7 +206,7 @@ def bindings(results, out):
         cells = [(b, cell(results, who, mode, b)) for b in BURSTS]
         points = [(b, c.median) for b, c in cells if c]
         ax.plot(*zip(*points), style, color=colour, linewidth=1.4, markersize=4, label=who)
-        ax.annotate(f"{points[-1][1]:.3g}", points[-1], xytext=(6, 0), fontsize=7,
+        ax.annotate(nanoseconds(points[-1][1]), points[-1], xytext=(6, 0), fontsize=7,
                     textcoords="offset points", va="center", color=colour)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")

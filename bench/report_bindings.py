@@ -83,11 +83,9 @@ def judge_bindings(results, bars):
     return verdicts
 
 
-def nanoseconds(c):
+def nanoseconds(value):
     """Three digits, and no exponents."""
-    if not c:
-        return ""
-    return f"{c.median:.3g}" if c.median < 1000 else f"{c.median:.0f}"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def section(results, table, picture):
@@ -107,6 +105,6 @@ def section(results, table, picture):
     body = []
     for who, mode in rows(results):
         cells = [cell(results, who, mode, burst) for burst in BURSTS]
-        body.append([who, mode] + [nanoseconds(c) for c in cells])
+        body.append([who, mode] + [nanoseconds(c.median) if c else "" for c in cells])
     return "\n".join(lines) + "\n" + table(
         ["who", "mode"] + [f"burst {b}" for b in BURSTS], body) + "\n"
