@@ -106,7 +106,7 @@ def go_worker(go):
         if go is None:
             raise Missing("no go (Debian: golang-go)")
         program = out / f"go-{go_version(go)[1]}"
-        env = environment(build, GOTOOLCHAIN="local", GOPROXY="off", GOFLAGS="-mod=mod",
+        env = environment(build, GOTOOLCHAIN="local", GOPROXY="off", GOFLAGS="-mod=readonly",
                           GOCACHE=str(out / "go-cache"), CGO_ENABLED="1",
                           CGO_LDFLAGS=f"-Wl,-rpath,{build}")
         make([go, "build", "-o", program, "."], HERE / "go", env, "building the Go package")
