@@ -77,7 +77,7 @@ def judge_bindings(results, bars):
         for name in names or [language]:
             v = judge_one(results, bar, bar["who"].replace(language, name, 1),
                           bar.get("peer", "").replace(language, name, 1))
-            if language in missing:
+            if v.value is None and language in missing:
                 v.result = f"{language} is missing"
             verdicts.append(v)
     return verdicts

@@ -51,6 +51,7 @@ def make(command, cwd, env, what):
     if done.returncode:
         print(done.stdout, file=sys.stderr)
         raise Missing(f"{what} failed; its messages are above")
+    return done.stdout
 
 
 def environment(build, **more):
@@ -66,16 +67,20 @@ def c_worker(build, _out):
 
 
 def python_worker(build, out):
-    python = os.environ.get("PYTHON", "/usr/bin/python3")
     package = out / "python"
     env = environment(build, PYTHONPATH=str(package), PYTHONDONTWRITEBYTECODE="1")
-    if subprocess.run([python, "-c", "import cffi, setuptools"], check=False,
+    if subprocess.run([sys.executable, "-c", "import cffi, setuptools"], check=False,
                       stderr=subprocess.DEVNULL).returncode:
         raise Missing("no cffi or setuptools (Debian: python3-cffi python3-setuptools "
                       "python3-dev)")
-    make([python, "setup.py", "build", "--build-base", out / "python-build", "--build-lib",
-          package], ROOT / "python", env, "building the Python package")
-    return [python, HERE / "cases_python.py"], env
+    make([sys.executable, "setup.py", "build", "--force", "--build-base", out / "python-build",
+          "--build-lib", package], ROOT / "python", env, "building the Python package")
+    # Not from the build directory: there Python takes libfp.so for a module.
+    library = make([sys.executable, "-c", "import libfp; print(libfp.library_path())"], HERE,
+                   env, "loading the Python package").strip()
+    if not pathlib.Path(library).resolve().is_relative_to(build):
+        raise Missing(f"its package uses {library}, not the library of this build")
+    return [sys.executable, HERE / "cases_python.py"], env
 
 
 def go_version(go):
@@ -148,6 +153,7 @@ class Worker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         hello = json.loads(self.process.stdout.readline() or "null")
         if hello is None:
+            self.process.wait(10)
             raise Missing("its worker did not start")
         self.name, self.version = name, hello["version"]
         self.cases = [Case(self, i, c) for i, c in enumerate(hello["cases"])]
@@ -157,12 +163,14 @@ class Worker:
         self.process.stdin.flush()
         answer = self.process.stdout.readline().split()
         if len(answer) != 3:
-            sys.exit(f"bench: the worker of {self.name} has died")
+            raise Missing("its worker has died")
         return map(int, answer)
 
     def end(self):
-        self.process.stdin.close()
-        self.process.wait(10)
+        try:
+            self.process.communicate(timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            self.process.kill()
 
 
 class Case:
@@ -217,8 +225,12 @@ def measure(commands, missing, process, scale, only, cpu, path):
     while cases and time.monotonic() < end:
         for i in range(len(cases)):
             case = cases[(i + turn) % len(cases)]
-            if turn % case.every == 0:
+            if turn % case.every or case.worker.name in missing:
+                continue
+            try:
                 case.run()
+            except (Missing, OSError) as reason:
+                missing[case.worker.name] = str(reason)
         turn += 1
     for worker in workers:
         worker.end()
