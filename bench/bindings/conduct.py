@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -111,9 +112,13 @@ def go_worker(go):
         if go is None:
             raise Missing("no go (Debian: golang-go)")
         program = out / f"go-{go_version(go)[1]}"
-        env = environment(build, GOTOOLCHAIN="local", GOPROXY="off", GOFLAGS="-mod=readonly",
-                          GOCACHE=str(out / "go-cache"), CGO_ENABLED="1",
-                          CGO_LDFLAGS=f"-Wl,-rpath,{build}")
+        # The checksum: Go's cache does not see that a header behind pkg-config has changed.
+        headers = b"".join(p.read_bytes() for p in sorted((ROOT / "capi").rglob("*.h")))
+        env = environment(build, GOTOOLCHAIN="local", GOPROXY="off", GOENV="off",
+                          GOWORK="off", GOFLAGS="-mod=readonly", CGO_ENABLED="1",
+                          GOCACHE=str(out / "go-cache"), GOPATH=str(out / "go-path"),
+                          CGO_CFLAGS=f"-O2 -g -DLIBFP_HEADERS={zlib.crc32(headers)}",
+                          LD_LIBRARY_PATH=str(build))
         make([go, "build", "-o", program, "."], HERE / "go", env, "building the Go package")
         return [program], env
     return build_worker

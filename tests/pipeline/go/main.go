@@ -8,6 +8,7 @@
 package main
 
 // #cgo pkg-config: libfp
+// #cgo CFLAGS: -I${SRCDIR}/../../../examples/pipeline
 // #cgo LDFLAGS: -lfp_stages
 // #include <stages.h>
 import "C"
