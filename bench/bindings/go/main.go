@@ -112,16 +112,35 @@ func switches() int64 {
 	return usage.Nivcsw
 }
 
-// pin keeps this thread on one core. The threads that the runtime has for itself stay
-// free: on the same core they would only be in the way.
-func pin(cpu int) {
-	var mask [16]uint64
-	mask[cpu/64] = 1 << (cpu % 64)
-	_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0,
-		unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask)))
+type cpuSet [16]uint64
+
+func (set *cpuSet) call(number uintptr, thread int) {
+	_, _, errno := syscall.RawSyscall(number, uintptr(thread), unsafe.Sizeof(*set),
+		uintptr(unsafe.Pointer(set)))
 	if errno != 0 {
 		fail(errno)
 	}
+}
+
+// pin keeps this thread on one core, and the threads that the runtime has for itself on
+// the others: on the same core they would interrupt every slice.
+func pin(cpu int) {
+	var others cpuSet
+	others.call(syscall.SYS_SCHED_GETAFFINITY, 0)
+	others[cpu/64] &^= 1 << (cpu % 64)
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		fail(err)
+	}
+	if others != (cpuSet{}) {
+		for _, entry := range threads {
+			thread, _ := strconv.Atoi(entry.Name())
+			others.call(syscall.SYS_SCHED_SETAFFINITY, thread)
+		}
+	}
+	var one cpuSet
+	one[cpu/64] = 1 << (cpu % 64)
+	one.call(syscall.SYS_SCHED_SETAFFINITY, 0)
 }
 
 func fail(err error) {
