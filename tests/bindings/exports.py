@@ -18,6 +18,7 @@ import re
 BINDINGS = {
     "python/exports.txt": ("python/src", ("*.py", "*.c", "*.h"), ("_cdef.h",)),
     "bindings/go/exports.txt": ("bindings/go", ("*.go", "*.h", "*.c"), ("_test.go",)),
+    "bindings/swig/exports.txt": ("bindings/swig", ("*.i",), ()),
 }
 
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the wrappers of all languages share: objects around handles, and spans.
+ *
+ * An object of the language points to a box, and the box holds the C handle until it is
+ * destroyed or given back; then every call gets NULL, which libfp answers with -EINVAL.
+ * One box uses up one destroy or unref at most, and destroy is refused while references
+ * are out, so no box can be left with a handle that is gone.
+ */
+#ifndef LIBFP_SWIG_H
+#define LIBFP_SWIG_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libfp.h>
+
+/* A part's destroy, or its unref. */
+typedef int fp_swig_end_fn(void *handle, int is_reference);
+
+struct fp_swig_box {
+	void *handle; /* NULL: ended */
+	int is_reference;
+	fp_swig_end_fn *end;
+	atomic_uint users; /* the object and the spans that know the box */
+};
+
+static inline void *fp_swig_handle(const void *object)
+{
+	return object ? ((const struct fp_swig_box *)object)->handle : NULL;
+}
+
+static inline void fp_swig_forget(struct fp_swig_box *box)
+{
+	if (box && atomic_fetch_sub(&box->users, 1) == 1)
+		free(box);
+}
+
+/* The object of a new handle; NULL if the call that should have made it failed. */
+static inline void *fp_swig_object(void *handle, int is_reference, fp_swig_end_fn *end,
+				   int *status)
+{
+	struct fp_swig_box *box;
+
+	if (*status < 0)
+		return NULL;
+	box = malloc(sizeof(*box));
+	if (!box) {
+		end(handle, is_reference);
+		*status = -ENOMEM;
+		return NULL;
+	}
+	box->handle = handle;
+	box->is_reference = is_reference;
+	box->end = end;
+	atomic_init(&box->users, 1);
+	return box;
+}
+
+/* After a destroy or unref: if it succeeded, the handle is gone. */
+static inline int fp_swig_end(void *object, int status)
+{
+	if (object && status == 0)
+		((struct fp_swig_box *)object)->handle = NULL;
+	return status;
+}
+
+/* The language has dropped the object. A destroy that is refused leaves the handle. */
+static inline void fp_swig_drop(void *object)
+{
+	struct fp_swig_box *box = object;
+
+	if (box && box->handle)
+		fp_swig_end(box, box->end(box->handle, box->is_reference));
+	fp_swig_forget(box);
+}
+
+/* ---- spans ---- */
+
+struct fp_swig_span {
+	fp_ring_span span; /* first: a pointer to one is a pointer to the other */
+	struct fp_swig_box *box; /* of the ring whose slots these are */
+	const fp_ring *ring;	 /* its handle then */
+	uint32_t elem_size;
+};
+
+static inline fp_ring_span *fp_swig_span_new(void)
+{
+	return calloc(1, sizeof(struct fp_swig_span));
+}
+
+static inline void fp_swig_span_delete(fp_ring_span *span)
+{
+	if (span)
+		fp_swig_forget(((struct fp_swig_span *)span)->box);
+	free(span);
+}
+
+/* Bytes of an element of what has elements; 0 if that is not known. */
+static inline uint32_t fp_swig_ring_elem_size(const void *ring)
+{
+	int64_t size = fp_ring_elem_size(ring);
+
+	return size > 0 ? (uint32_t)size : 0;
+}
+
+static inline int fp_swig_span_is_open(const fp_ring_span *span)
+{
+	return span && (span->n1 || span->n2);
+}
+
+/* A span that is not open joins the ring of the call at hand. */
+static inline void fp_swig_span_uses(fp_ring_span *span, void *object)
+{
+	struct fp_swig_span *s = (struct fp_swig_span *)span;
+	struct fp_swig_box *box = object;
+
+	if (!s || !box || fp_swig_span_is_open(span))
+		return;
+	if (s->box != box) {
+		fp_swig_forget(s->box);
+		atomic_fetch_add(&box->users, 1);
+		s->box = box;
+	}
+	s->ring = box->handle;
+	s->elem_size = fp_swig_ring_elem_size(s->ring);
+}
+
+static inline uint32_t fp_swig_span_elem_size(const void *span)
+{
+	return span ? ((const struct fp_swig_span *)span)->elem_size : 0;
+}
+
+#define FP_SWIG_ELEM_SIZE(owner)                             \
+	_Generic((owner),                                    \
+		 fp_ring_span *: fp_swig_span_elem_size,     \
+		 fp_ring *: fp_swig_ring_elem_size,          \
+		 const fp_ring *: fp_swig_ring_elem_size)(owner)
+
+/* The most elements that can come out of a ring or span at once. */
+static inline uint64_t fp_swig_ring_most(const void *ring)
+{
+	int64_t capacity = fp_ring_capacity(ring);
+
+	return capacity > 0 ? (uint64_t)capacity : 0;
+}
+
+static inline uint64_t fp_swig_span_most(const void *span)
+{
+	const fp_ring_span *s = span;
+
+	return s ? (uint64_t)s->n1 + s->n2 : 0;
+}
+
+#define FP_SWIG_MOST(owner)                              \
+	_Generic((owner),                                \
+		 fp_ring_span *: fp_swig_span_most,      \
+		 fp_ring *: fp_swig_ring_most,           \
+		 const fp_ring *: fp_swig_ring_most)(owner)
+
+/* Copies n elements into a span, or out of it, from its element `at` on. */
+static inline int32_t fp_swig_span_copy(const fp_ring_span *span, uint32_t at, void *elems,
+					uint32_t n, int in)
+{
+	const struct fp_swig_span *s = (const struct fp_swig_span *)span;
+	uint64_t all = (uint64_t)span->n1 + span->n2, i = at, end = i + n;
+	char *outside = elems;
+
+	/* Its slots live as long as the ring. */
+	if (end > all || !s->box || s->box->handle != s->ring)
+		return -EINVAL;
+	while (i < end) {
+		int first = i < span->n1;
+		uint64_t run = (first && end > span->n1 ? span->n1 : end) - i;
+		uint64_t bytes = run * s->elem_size;
+		char *inside = (char *)(first ? span->ptr1 : span->ptr2) +
+			       (first ? i : i - span->n1) * s->elem_size;
+
+		memcpy(in ? inside : outside, in ? outside : inside, bytes);
+		outside += bytes;
+		i += run;
+	}
+	return (int32_t)n;
+}
+
+#endif

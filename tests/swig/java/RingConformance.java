@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+import static libfp.Libfp.*;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import libfp.FpException;
+import libfp.LibfpConstants;
+import libfp.fp_ring;
+import libfp.fp_ring_opts;
+import libfp.fp_ring_span;
+import libfp.fp_ring_stats;
+
+/**
+ * Java's driver of the conformance script: tests/conformance/README.md has the format.
+ *
+ * <pre>RingConformance [--planted] ring.json</pre>
+ */
+public final class RingConformance {
+    /** A step that did not do what it should. */
+    private static final class Wrong extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        Wrong(Object expected, Object got) {
+            super("expected " + expected + ", got " + got);
+        }
+    }
+
+    private static final List<String> EVERYWHERE = List.of("do", "expect", "only", "why", "ring");
+
+    /** What each call knows besides. */
+    private static final Map<String, List<String>> CALLS = new HashMap<>();
+
+    static {
+        for (String call : List.of("destroy", "unref", "close", "reset", "count", "free_count",
+                "capacity", "elem_size", "is_full", "is_empty", "is_closed", "producer_sync",
+                "consumer_sync", "name")) {
+            CALLS.put(call, List.of());
+        }
+        CALLS.put("create", List.of("capacity", "elem_size", "name", "stats", "checked",
+                "producer", "consumer"));
+        CALLS.put("lookup", List.of("name"));
+        CALLS.put("enqueue", List.of("elem"));
+        CALLS.put("enqueue_u64", List.of("elem"));
+        CALLS.put("enqueue_burst", List.of("elems", "after"));
+        CALLS.put("enqueue_bulk", List.of("elems", "after"));
+        CALLS.put("dequeue", List.of("out"));
+        CALLS.put("dequeue_u64", List.of("out"));
+        CALLS.put("dequeue_burst", List.of("n", "out", "after"));
+        CALLS.put("dequeue_bulk", List.of("n", "out", "after"));
+        CALLS.put("peek", List.of("n", "out"));
+        CALLS.put("reserve_enqueue", List.of("span", "n", "bulk", "pieces"));
+        CALLS.put("commit_enqueue", List.of("span", "k", "elems"));
+        CALLS.put("reserve_dequeue", List.of("span", "n", "bulk", "pieces", "out"));
+        CALLS.put("commit_dequeue", List.of("span", "k"));
+        CALLS.put("stats", List.of("fields"));
+    }
+
+    private final Map<String, fp_ring> rings = new HashMap<>();
+    private final Map<String, fp_ring_span> spans = new HashMap<>();
+    private final String[] sides;
+    private JsonObject step;
+    private int elemSize;
+    private byte[] out; // what came out of the step
+
+    private RingConformance(String[] sides) {
+        this.sides = sides;
+    }
+
+    // ---- values of the script ----
+
+    private static IllegalArgumentException bad(String what) {
+        return new IllegalArgumentException("the script: " + what);
+    }
+
+    private String text(String key, String otherwise) {
+        return step.has(key) ? step.get(key).getAsString() : otherwise;
+    }
+
+    private long number(String key, long otherwise) {
+        return step.has(key) ? step.get(key).getAsLong() : otherwise;
+    }
+
+    private boolean flag(String key) {
+        return step.has(key) && step.get(key).getAsBoolean();
+    }
+
+    private byte[] element(JsonElement value, int size) {
+        ByteBuffer bytes = ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
+        if (value.getAsJsonPrimitive().isNumber()) {
+            if (size == 8) {
+                return bytes.putLong(value.getAsLong()).array();
+            }
+            if (size == 4) {
+                return bytes.putInt((int) value.getAsLong()).array();
+            }
+            throw bad("a number for an element of " + size + " bytes");
+        }
+        String digits = value.getAsString();
+        int n = digits.length() / 2;
+        for (int i = 0; i < size; i++) {
+            int at = i % n * 2;
+            bytes.put((byte) Integer.parseInt(digits.substring(at, at + 2), 16));
+        }
+        return bytes.array();
+    }
+
+    private byte[] elements(String key) {
+        JsonElement list = step.get(key);
+        JsonArray values = new JsonArray();
+        if (list.isJsonArray()) {
+            values = list.getAsJsonArray();
+        } else {
+            JsonObject range = list.getAsJsonObject();
+            for (long i = 0; i < range.get("n").getAsLong(); i++) {
+                values.add(range.get("first").getAsLong() + i);
+            }
+        }
+        ByteBuffer bytes = ByteBuffer.allocate(values.size() * elemSize);
+        for (JsonElement value : values) {
+            bytes.put(element(value, elemSize));
+        }
+        return bytes.array();
+    }
+
+    // ---- calls ----
+
+    private fp_ring ring() {
+        fp_ring ring = rings.get(text("ring", "r"));
+        if (ring == null) {
+            throw bad("no ring " + text("ring", "r"));
+        }
+        return ring;
+    }
+
+    private fp_ring_span span() {
+        return spans.computeIfAbsent(text("span", "s"), name -> new fp_ring_span());
+    }
+
+    private long side(String key, int which) {
+        String side = text(key, sides[which]);
+        return side.equals("st") ? LibfpConstants.LIBFP_ST : LibfpConstants.LIBFP_MT;
+    }
+
+    private int create() {
+        fp_ring_opts opts = new fp_ring_opts();
+        opts.setCapacity(number("capacity", 0));
+        opts.setElem_size(number("elem_size", 8));
+        opts.setName(text("name", null));
+        opts.setProducer(side("producer", 0));
+        opts.setConsumer(side("consumer", 1));
+        opts.setFlags((flag("stats") ? LibfpConstants.LIBFP_STATS : 0)
+                | (flag("checked") ? LibfpConstants.LIBFP_CHECKED : 0));
+        rings.put(text("ring", "r"), fp_ring_create(opts));
+        return 0;
+    }
+
+    private int end(int status) {
+        rings.remove(text("ring", "r"));
+        return status;
+    }
+
+    private int dequeueU64() {
+        long[] word = new long[1];
+        int got = fp_ring_dequeue_u64(ring(), word);
+        out = ByteBuffer.allocate(8).order(ByteOrder.nativeOrder()).putLong(word[0]).array();
+        return got;
+    }
+
+    private Object room() {
+        out = new byte[(int) number("n", 1) * elemSize];
+        return out;
+    }
+
+    private int reserve(boolean enqueue) {
+        long flags = flag("bulk") ? LibfpConstants.LIBFP_RING_BULK : 0;
+        long n = number("n", 0);
+        if (enqueue) {
+            return fp_ring_reserve_enqueue(ring(), n, flags, span());
+        }
+        int got = fp_ring_reserve_dequeue(ring(), n, flags, span());
+        out = new byte[got * elemSize];
+        span().read(0, out);
+        return got;
+    }
+
+    private int commitEnqueue() {
+        byte[] table = elements("elems");
+        int room = (int) (span().getN1() + span().getN2()) * elemSize;
+        if (room > 0) {
+            span().write(0, Arrays.copyOf(table, Math.min(table.length, room)));
+        }
+        return fp_ring_commit_enqueue(ring(), span(), number("k", 0));
+    }
+
+    private Object stats() throws Wrong {
+        fp_ring_stats stats = new fp_ring_stats();
+        int got = fp_ring_get_stats(ring(), stats);
+        for (Map.Entry<String, JsonElement> wanted
+                : step.getAsJsonObject("fields").entrySet()) {
+            String field = wanted.getKey();
+            String getter = "get" + field.substring(0, 1).toUpperCase() + field.substring(1);
+            try {
+                Object value = fp_ring_stats.class.getMethod(getter).invoke(stats);
+                compare(field + " " + wanted.getValue(), field + " " + value);
+            } catch (ReflectiveOperationException e) {
+                throw bad(field + " is no statistic");
+            }
+        }
+        return got;
+    }
+
+    private Object call(String name) throws Wrong {
+        switch (name) {
+            case "create": return create();
+            case "destroy": return end(fp_ring_destroy(ring()));
+            case "unref": return end(fp_ring_unref(ring()));
+            case "lookup":
+                rings.put(text("ring", "r"), fp_ring_lookup(text("name", null)));
+                return 0;
+            case "close": return fp_ring_close(ring());
+            case "reset": return fp_ring_reset(ring());
+            case "enqueue":
+                return fp_ring_enqueue(ring(), element(step.get("elem"), elemSize));
+            case "enqueue_u64":
+                return fp_ring_enqueue_u64(ring(), ByteBuffer.wrap(element(step.get("elem"), 8))
+                        .order(ByteOrder.nativeOrder()).getLong());
+            case "enqueue_burst": return fp_ring_enqueue_burst(ring(), elements("elems"));
+            case "enqueue_bulk": return fp_ring_enqueue_bulk(ring(), elements("elems"));
+            case "dequeue": return fp_ring_dequeue(ring(), room());
+            case "dequeue_u64": return dequeueU64();
+            case "dequeue_burst": return fp_ring_dequeue_burst(ring(), room());
+            case "dequeue_bulk": return fp_ring_dequeue_bulk(ring(), room());
+            case "peek": return fp_ring_peek(ring(), room());
+            case "reserve_enqueue": return reserve(true);
+            case "reserve_dequeue": return reserve(false);
+            case "commit_enqueue": return commitEnqueue();
+            case "commit_dequeue":
+                return fp_ring_commit_dequeue(ring(), span(), number("k", 0));
+            case "count": return fp_ring_count(ring());
+            case "free_count": return fp_ring_free_count(ring());
+            case "capacity": return fp_ring_capacity(ring());
+            case "elem_size": return fp_ring_elem_size(ring());
+            case "producer_sync": return fp_ring_producer_sync(ring());
+            case "consumer_sync": return fp_ring_consumer_sync(ring());
+            case "is_full": return fp_ring_is_full(ring());
+            case "is_empty": return fp_ring_is_empty(ring());
+            case "is_closed": return fp_ring_is_closed(ring());
+            case "name": return fp_ring_name(ring());
+            case "stats": return stats();
+            default: throw bad(name + " is no call");
+        }
+    }
+
+    // ---- steps and cases ----
+
+    private static void compare(Object expected, Object got) throws Wrong {
+        if (!String.valueOf(expected).equals(String.valueOf(got))) {
+            throw new Wrong(expected, got);
+        }
+    }
+
+    private void run(JsonObject next) throws Wrong {
+        step = next;
+        String name = text("do", "");
+        if (!CALLS.containsKey(name)) {
+            throw bad(name + " is no call");
+        }
+        for (String key : step.keySet()) {
+            if (!EVERYWHERE.contains(key) && !CALLS.get(name).contains(key)) {
+                throw bad(name + " has no " + key);
+            }
+        }
+        fp_ring ring = rings.get(text("ring", "r"));
+        elemSize = ring == null ? 8 : (int) fp_ring_elem_size(ring);
+        out = new byte[0];
+        Object got;
+        try {
+            got = call(name);
+        } catch (FpException e) {
+            got = "-" + e.errnoName();
+        }
+        JsonElement expect = step.get("expect");
+        compare(expect.isJsonNull() ? null : expect.getAsString(), got);
+        if (step.has("out")) {
+            int n = got instanceof Integer ? (int) got * elemSize : 0;
+            compare(Arrays.toString(elements("out")), Arrays.toString(Arrays.copyOf(out, n)));
+        }
+        if (step.has("after")) {
+            boolean enqueued = name.startsWith("enqueue");
+            compare(number("after", 0) + " after",
+                    (enqueued ? fp_ring_free_count(ring) : fp_ring_count(ring)) + " after");
+        }
+        if (step.has("pieces")) {
+            compare(step.get("pieces").toString(),
+                    "[" + span().getN1() + "," + span().getN2() + "]");
+        }
+    }
+
+    private static boolean forUs(JsonObject object) {
+        JsonElement java = JsonParser.parseString("\"java\"");
+        return !object.has("only") || object.getAsJsonArray("only").contains(java);
+    }
+
+    private static int steps;
+    private static int cases;
+
+    /** Runs a case; tells the step that was wrong, counted from 1, or 0. */
+    private static int runCase(JsonObject c, String[] sides, boolean quiet) {
+        RingConformance run = new RingConformance(sides);
+        int n = 0;
+        for (JsonElement next : c.getAsJsonArray("steps")) {
+            n++;
+            if (!forUs(next.getAsJsonObject())) {
+                continue;
+            }
+            try {
+                run.run(next.getAsJsonObject());
+            } catch (Wrong e) {
+                if (!quiet) {
+                    System.err.println(c.get("case").getAsString() + " ["
+                            + String.join("-", sides) + "] step " + n + " "
+                            + run.text("do", "") + ": " + e.getMessage());
+                }
+                return n;
+            }
+            steps++;
+        }
+        if (run.rings.isEmpty()) {
+            return 0;
+        }
+        if (!quiet) {
+            System.err.println(c.get("case").getAsString() + " ends, but a ring is open");
+        }
+        return n;
+    }
+
+    public static void main(String[] args) throws Exception {
+        boolean planted = args[0].equals("--planted");
+        String path = args[args.length - 1];
+        JsonObject script = JsonParser.parseString(
+                new String(Files.readAllBytes(Paths.get(path)))).getAsJsonObject();
+        boolean good = true;
+        for (JsonElement element : script.getAsJsonArray("cases")) {
+            JsonObject c = element.getAsJsonObject();
+            JsonElement kinds = c.has("kinds") ? c.get("kinds")
+                    : JsonParser.parseString("[[\"mt\", \"mt\"]]");
+            if (!forUs(c)) {
+                continue;
+            }
+            cases++;
+            for (JsonElement kind : kinds.getAsJsonArray()) {
+                JsonArray pair = kind.getAsJsonArray();
+                String[] sides = {pair.get(0).getAsString(), pair.get(1).getAsString()};
+                int wrong = runCase(c, sides, planted);
+                int last = c.getAsJsonArray("steps").size();
+                if (planted && wrong != last) {
+                    System.err.println(c.get("case") + ": the mistake was not found");
+                }
+                good &= wrong == (planted ? last : 0);
+            }
+        }
+        System.out.println(planted ? "mistakes of " + cases + " cases looked for"
+                : steps + " steps of " + cases + " cases passed");
+        System.exit(good && cases > 0 ? 0 : 1);
+    }
+}
