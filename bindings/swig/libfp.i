@@ -10,11 +10,11 @@
  *   status     a negative result is an exception that carries it (FP_FAIL)
  *   **out      is the return value (FP_OBJECT)
  *   options    an object, initialised by fp_..._opts_init(), that owns its name
- *   table, n   one array argument (FP_ELEMENTS)
+ *   table, n   one array argument
  *   time       LIBFP_FOREVER is -1, for there are languages without unsigned numbers
  *
- * A new part needs one line FP_OBJECT(fp_part) at the end. What a language must bring is
- * in a file of its own, libfp_<language>.i.
+ * A new part needs one line FP_OBJECT(fp_part) before the end, and %immutable lines for its
+ * counters. What a language must bring is in a file of its own, libfp_<language>.i.
  */
 %module Libfp
 
@@ -24,14 +24,14 @@
 
 %include <stdint.i>
 
-/* ---- from the language: FP_FAIL, FP_ELEMENTS and its numbers ---- */
+/* ---- from the language: how to fail, and how elements go in and out ---- */
 
 #if defined(SWIGJAVA)
 %include "libfp_java.i"
 #elif defined(SWIGPERL)
 %include "libfp_perl.i"
 #else
-#error "there is no libfp_<language>.i yet for this language: see README.md"
+%include "libfp_language.i" /* yours: README.md shows how to write one */
 #endif
 
 /* ---- status ---- */
