@@ -81,7 +81,7 @@ static inline void fp_swig_drop(void *object)
 /* ---- spans ---- */
 
 struct fp_swig_span {
-	fp_ring_span span; /* first: a pointer to one is a pointer to the other */
+	fp_ring_span span;	 /* first: a pointer to one is a pointer to the other */
 	struct fp_swig_box *box; /* of the ring whose slots these are */
 	const fp_ring *ring;	 /* its handle then */
 	uint32_t elem_size;
@@ -134,7 +134,7 @@ static inline uint32_t fp_swig_span_elem_size(const void *span)
 	return span ? ((const struct fp_swig_span *)span)->elem_size : 0;
 }
 
-#define FP_SWIG_ELEM_SIZE(owner)                             \
+#define FP_SWIG_ELEM_SIZE(owner) \
 	_Generic((owner),                                    \
 		 fp_ring_span *: fp_swig_span_elem_size,     \
 		 fp_ring *: fp_swig_ring_elem_size,          \
@@ -155,15 +155,15 @@ static inline uint64_t fp_swig_span_most(const void *span)
 	return s ? (uint64_t)s->n1 + s->n2 : 0;
 }
 
-#define FP_SWIG_MOST(owner)                              \
+#define FP_SWIG_MOST(owner) \
 	_Generic((owner),                                \
 		 fp_ring_span *: fp_swig_span_most,      \
 		 fp_ring *: fp_swig_ring_most,           \
 		 const fp_ring *: fp_swig_ring_most)(owner)
 
 /* Copies n elements into a span, or out of it, from its element `at` on. */
-static inline int32_t fp_swig_span_copy(const fp_ring_span *span, uint32_t at, void *elems,
-					uint32_t n, int in)
+static inline int32_t fp_swig_span_copy(const fp_ring_span *span, uint32_t at,
+					void *elems, uint32_t n, int in)
 {
 	const struct fp_swig_span *s = (const struct fp_swig_span *)span;
 	uint64_t all = (uint64_t)span->n1 + span->n2, i = at, end = i + n;
