@@ -23,7 +23,7 @@ PROOF = os.environ.get("LIBFP_TEST_SCALE") == "proof"
 
 settings.register_profile("test", max_examples=40, stateful_step_count=40, deadline=None,
                           database=None, print_blob=True)
-settings.register_profile("proof", max_examples=1500, stateful_step_count=100, deadline=None,
+settings.register_profile("proof", max_examples=500, stateful_step_count=100, deadline=None,
                           database=None, print_blob=True)
 settings.load_profile("proof" if PROOF else "test")
 core.global_force_seed = SEED
