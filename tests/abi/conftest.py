@@ -35,15 +35,19 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new))
 
 
+def copy_tree(place):
+    """Copies the headers and everything generated from them."""
+    from abigen.cli import EMITTERS
+    shutil.copytree(ROOT / "capi", place / "capi")
+    for name in EMITTERS:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, place / name)
+    return place
+
+
 @pytest.fixture
 def tree(tmp_path):
-    """A copy of the headers and of everything generated from them."""
-    from abigen.cli import EMITTERS
-    shutil.copytree(ROOT / "capi", tmp_path / "capi")
-    for name in EMITTERS:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    return tmp_path
+    return copy_tree(tmp_path)
 
 
 @pytest.fixture(scope="session")

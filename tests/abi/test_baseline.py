@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ABI is the recorded one. Breaks are planted in the headers of a copy of the
+tree; a stand-in library, made of functions with the right types and no bodies,
+takes the place of the real one there."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, copy_tree, edit, run
+
+from abigen import baseline, cli
+
+RECORD = ROOT / "tools/abi-record"
+REASON = "because a test says so"
+
+
+@pytest.fixture(scope="session")
+def debuginfo():
+    path = os.environ.get("LIBFP_DEBUGINFO_SO", "")
+    assert Path(path).is_file(), "LIBFP_DEBUGINFO_SO must name the library (ctest does)"
+    return Path(path).resolve()
+
+
+# ---- the tree ----
+
+def test_the_description_is_the_recorded_one():
+    assert baseline.description_problems(ROOT) == []
+
+
+def test_abidiff_sees_no_difference(debuginfo):
+    assert baseline.abidiff_problems(ROOT, debuginfo) == []
+
+
+def test_every_recording_is_in_the_history():
+    assert baseline.recorded(ROOT)
+    assert baseline.history_problems(ROOT) == []
+
+
+def test_every_recording_names_a_commit_of_its_version():
+    lines = [line.split() for line in
+             (ROOT / baseline.PLACE / "COMMIT").read_text().splitlines()
+             if line and not line.startswith("#")]
+    recorded = baseline.recorded(ROOT)
+    assert {name for name, _ in lines} <= set(recorded)
+    for name, commit in lines:
+        shown = run("git", "-C", ROOT, "show", f"{commit}:capi/libfp.abi.json",
+                    check=False)
+        if shown.returncode:
+            continue  # a tree without its history: a tarball, a shallow clone
+        old = json.loads(shown.stdout)
+        assert baseline.key(old) == name
+        assert baseline.compat.compare(old, recorded[name]).breaks == []
+
+
+# ---- breaks, planted in a copy ----
+
+def stand_in(tree):
+    """A library with the types of the tree's headers, with debug information."""
+    cli.write(tree, cli.generate(tree))
+    abi = baseline.current(tree)
+    lines = ["#define LIBFP_ENABLE_EXPERIMENTAL\n#include <libfp.h>\n"]
+    for f in abi["functions"]:
+        args = ", ".join(f"{a['type']} {a['name']}" for a in f["arguments"]) or "void"
+        kind = f["returns"]["type"]
+        body = "" if kind == "void" else f"return ({kind})0; "
+        lines.append(f"{kind} {f['name']}({args}) {{ {body}}}\n")
+    source, library = tree / "stand_in.c", tree / "stand_in.so"
+    source.write_text("".join(lines))
+    run("gcc", "-std=c11", "-g", "-shared", "-fPIC", "-I", tree / "capi", source,
+        "-o", library, f"-Wl,--version-script={tree}/capi/libfp.map",
+        f"-Wl,-soname,{abi['soname']}", "-Wl,--no-as-needed")
+    return library
+
+
+def record(tree, library, *reason):
+    return run(RECORD, "--root", tree, "--library", library, *reason, check=False)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """A copy of which the stand-in's ABI is the recorded one."""
+    tree = copy_tree(tmp_path_factory.mktemp("tree"))
+    shutil.copy(ROOT / "ABI.md", tree)
+    shutil.rmtree(tree / baseline.PLACE)
+    done = record(tree, stand_in(tree), "--reason", REASON)
+    assert done.returncode == 0, done.stderr
+    assert gates(tree) == []
+    return tree
+
+
+@pytest.fixture
+def recorded(template, tmp_path):
+    """One's own copy of that, to plant a break in."""
+    return shutil.copytree(template, tmp_path / "tree")
+
+
+def gates(tree):
+    """Of the whole gate, what is wrong with a tree and its stand-in."""
+    return (baseline.description_problems(tree)
+            + baseline.abidiff_problems(tree, stand_in(tree))
+            + baseline.history_problems(tree))
+
+
+RING = "capi/libfp/ring.h"
+BASE = "capi/libfp/base.h"
+CLOSE = "LIBFP_API int fp_ring_close(fp_ring *ring);"
+INIT = "LIBFP_RING_OPTS_INIT { sizeof(fp_ring_opts),"
+# name, file, old, new, what the description says, does abidiff see it as well
+BREAKS = [
+    ("signature", RING, CLOSE, CLOSE.replace("ring)", "ring, uint32_t flags)"),
+     "fp_ring_close was int (fp_ring *), is int (fp_ring *, uint32_t)", True),
+    ("result", RING, "int64_t fp_ring_count(", "int32_t fp_ring_count(",
+     "fp_ring_count was int64_t", True),
+    ("renamed_symbol", RING, CLOSE, CLOSE.replace("close", "shut"),
+     "function fp_ring_close is gone", True),
+    ("member_removed", RING, "\tuint32_t n1;\n\tuint32_t n2;\n", "",
+     "fp_ring_span.n1 was uint32_t n1 at 16, is uint64_t token at 16", True),
+    ("member_moved", RING, "\tuint32_t n1;\n\tuint32_t n2;",
+     "\tuint32_t n2;\n\tuint32_t n1;", "fp_ring_span.n1 was", True),
+    ("member_type", RING, "\tuint32_t n1;", "\tint32_t n1;",
+     "fp_ring_span.n1 was uint32_t n1 at 16, is int32_t n1", True),
+    ("struct_size", RING, "\tuint64_t token;", "\tuint64_t token;\n\tuint64_t more;",
+     "fp_ring_span: size was 32, is 40", True),
+    ("option_inserted", RING, "\tuint32_t capacity;",
+     "\tuint64_t first;\n\tuint32_t capacity;",
+     "fp_ring_opts.capacity was uint32_t capacity at 16, is uint64_t first", True),
+    ("constant", RING, "LIBFP_RING_ALIGN 128", "LIBFP_RING_ALIGN 64",
+     "LIBFP_RING_ALIGN was 128, is 64", False),
+    ("constant_removed", BASE, "#define LIBFP_LOG_INFO 2", "",
+     "constant LIBFP_LOG_INFO is gone", False),
+    ("callback", BASE, "(*fp_log_handler)(uint32_t level,",
+     "(*fp_log_handler)(uint64_t level,", "fp_log_handler was void (uint32_t", True),
+]
+
+
+def plant(tree, file, old, new):
+    """Replaces a line, or what stands in one place, comment behind it included."""
+    path = tree / file
+    text, count = re.subn(re.escape(old) + r"([ \t]+/\*.*)?", lambda _: new,
+                          path.read_text())
+    assert count == 1, f"{old!r}: {count} times in {file}"
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("file, old, new, message, visible", [b[1:] for b in BREAKS],
+                         ids=[b[0] for b in BREAKS])
+def test_a_break_is_found_and_not_recorded(recorded, file, old, new, message, visible):
+    plant(recorded, file, old, new)
+    library = stand_in(recorded)
+    found = baseline.description_problems(recorded)
+    assert any(message in p and "incompatible" in p for p in found), found
+    assert bool(baseline.abidiff_problems(recorded, library)) == visible
+    before = snapshot(recorded)
+    done = record(recorded, library, "--reason", REASON)
+    assert done.returncode == 1
+    assert message in done.stderr and "raise LIBFP_VERSION_MINOR" in done.stderr
+    assert snapshot(recorded) == before, "a refused recording writes nothing"
+
+
+def snapshot(tree):
+    return {p: p.read_bytes() for p in [tree / "ABI.md",
+                                        *(tree / baseline.PLACE).iterdir()]}
+
+
+def raise_minor(tree):
+    edit(tree / BASE, "#define LIBFP_VERSION_MINOR 9", "#define LIBFP_VERSION_MINOR 10")
+
+
+def test_a_break_with_a_new_minor_version_is_recorded_beside_the_old(recorded):
+    plant(recorded, RING, CLOSE, CLOSE.replace("close", "shut"))
+    raise_minor(recorded)
+    library = stand_in(recorded)
+    assert any("was never recorded" in p for p in gates(recorded))
+    assert record(recorded, library, "--reason", REASON).returncode == 0
+    assert gates(recorded) == []
+    assert set(baseline.recorded(recorded)) == {"0.9", "0.10"}
+    last = (recorded / "ABI.md").read_text().splitlines()[-1]
+    assert last.startswith("| `LIBFP_0.10` |") and last.endswith(f"| {REASON} |")
+
+
+def test_options_keep_their_beginning_even_with_a_new_minor_version(recorded):
+    plant(recorded, RING, "\tuint32_t capacity;",
+          "\tuint64_t first;\n\tuint32_t capacity;")
+    raise_minor(recorded)
+    done = record(recorded, stand_in(recorded), "--reason", REASON)
+    assert done.returncode == 1
+    assert "(recorded in 0.9): these structs are only appended to" in done.stderr
+
+
+def add_function(tree):
+    """fp_ring_is_open beside fp_ring_is_closed."""
+    header = tree / RING
+    text = header.read_text()
+    start = text.index("/*\n * Whether fp_ring_close()")
+    end = text.index(");", start) + 2
+    copy = text[start:end].replace("fp_ring_is_closed", "fp_ring_is_open")
+    header.write_text(text[:end] + "\n\n" + copy + text[end:])
+
+
+def add_option(tree):
+    header = tree / RING
+    text = header.read_text()
+    at = text.index("} fp_ring_opts;")
+    init = text.index("}", text.index("#define " + INIT))
+    text = text[:init].rstrip() + ", 0 " + text[init:]
+    header.write_text(text[:at] + "\tuint64_t extra;\n" + text[at:])
+
+
+@pytest.mark.parametrize("add, name", [(add_function, "fp_ring_is_open"),
+                                       (add_option, "fp_ring_opts.extra")])
+def test_an_addition_must_be_recorded(recorded, add, name):
+    add(recorded)
+    library = stand_in(recorded)
+    assert baseline.description_problems(recorded) == [
+        f"{name}: added but not recorded; run tools/abi-record"]
+    assert baseline.abidiff_problems(recorded, library) != []
+    assert record(recorded, library, "--reason", REASON).returncode == 0
+    assert gates(recorded) == []
+    assert f"| `{name}` | {REASON} |" in (recorded / "ABI.md").read_text()
+
+
+def test_a_new_error_code_must_be_recorded(recorded):
+    text = (recorded / RING).read_text()
+    at = text.rindex(" * Returns:", 0, text.index(CLOSE))
+    at = text.index("\n", at)
+    (recorded / RING).write_text(text[:at] + "\n *           -ENXIO also." + text[at:])
+    stand_in(recorded)
+    assert any(p.startswith("-ENXIO of fp_ring_close: added")
+               for p in baseline.description_problems(recorded))
+
+
+# ---- the gate and the command themselves ----
+
+def only(tree, monkeypatch, *tools):
+    """A PATH with these tools and no other."""
+    (tree / "bin").mkdir()
+    for tool in tools:
+        (tree / "bin" / tool).symlink_to(shutil.which(tool))
+    monkeypatch.setenv("PATH", str(tree / "bin"))
+
+
+def test_a_missing_abidiff_fails(recorded, monkeypatch):
+    library = stand_in(recorded)
+    only(recorded, monkeypatch, "abidw")
+    with pytest.raises(baseline.Missing, match="abidiff is missing"):
+        baseline.abidiff_problems(recorded, library)
+
+
+def test_a_missing_abidw_records_nothing(recorded, monkeypatch):
+    add_function(recorded)
+    library, before = stand_in(recorded), snapshot(recorded)
+    only(recorded, monkeypatch, "gcc", "git")
+    done = record(recorded, library, "--reason", REASON)
+    assert done.returncode == 1 and "abidw is missing" in done.stderr
+    assert snapshot(recorded) == before
+
+
+def test_a_library_without_debug_information_fails(recorded):
+    library = stand_in(recorded)
+    run("strip", "-g", library)
+    with pytest.raises(baseline.Missing, match="finds no types"):
+        baseline.abidiff_problems(recorded, library)
+
+
+@pytest.mark.parametrize("reason", [(), ("--reason", ""), ("--reason", "because"),
+                                    ("--reason", "two words | more"),
+                                    ("--reason", "two words\nand a line")])
+def test_recording_wants_a_reason(recorded, reason):
+    add_function(recorded)
+    library, before = stand_in(recorded), snapshot(recorded)
+    done = record(recorded, library, *reason)
+    assert done.returncode == 1 and "reason" in done.stderr
+    assert snapshot(recorded) == before
+
+
+def test_recording_wants_generated_files_that_are_up_to_date(recorded):
+    library = stand_in(recorded)
+    add_function(recorded)
+    done = record(recorded, library, "--reason", REASON)
+    assert done.returncode == 1 and "run tools/gen first" in done.stderr
+
+
+def test_recording_the_same_again_is_refused(recorded):
+    done = record(recorded, stand_in(recorded), "--reason", REASON)
+    assert done.returncode == 1 and "nothing has changed" in done.stderr
+
+
+def test_a_recording_without_its_line_of_history_is_found(recorded):
+    text = (recorded / "ABI.md").read_text()
+    (recorded / "ABI.md").write_text(text.replace("| `LIBFP_0.9` |", "| `LIBFP_0.8` |"))
+    assert baseline.history_problems(recorded) == [
+        "ABI.md: no line in the history for 0.9"]
