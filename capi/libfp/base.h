@@ -30,6 +30,11 @@
  * Signals     No function is async-signal-safe unless its comment says so.
  * fork        The child may exec, _exit, destroy any object, create new ones,
  *             and use a ring that no other thread was inside at the fork.
+ * Experimental
+ *             What stands under LIBFP_ENABLE_EXPERIMENTAL carries no promise:
+ *             it may change or go with any release. Define that before the
+ *             include to see it. Its symbols are in the version node
+ *             LIBFP_EXPERIMENTAL.
  * Output      The library never prints, exits, aborts or installs a signal
  *             handler. One line of reason for a refused create goes to the
  *             handler of fp_log_set_handler(); the default is silence.

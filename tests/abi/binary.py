@@ -42,8 +42,8 @@ def in_json(root):
 def prototypes(root, scratch):
     """{function}: what the compiler itself finds declared in our headers."""
     listing = scratch / "prototypes.txt"
-    run("gcc", "-std=c11", "-fsyntax-only", "-I", "capi", "-aux-info", listing,
-        "-x", "c", "capi/libfp.h", cwd=root)
+    run("gcc", "-std=c11", "-fsyntax-only", "-DLIBFP_ENABLE_EXPERIMENTAL", "-I",
+        "capi", "-aux-info", listing, "-x", "c", "capi/libfp.h", cwd=root)
     return {match[1] for match in re.finditer(
         r"^/\* capi/\S+ \*/ extern .*?(\w+) \(", listing.read_text(), re.M)}
 

@@ -338,5 +338,6 @@ def test_several_versions_make_a_chain_of_nodes(tmp_path):
     files = cli.generate(tmp_path)
     assert files["capi/libfp.map"].endswith(
         "LIBFP_1.0 {\nglobal:\n\tfp_ring_count;\n\tfp_ring_opts_init;\n"
-        "local:\n\t*;\n};\n\nLIBFP_1.2 {\nglobal:\n\tfp_ring_go;\n} LIBFP_1.0;\n")
+        "local:\n\t*;\n};\n\nLIBFP_1.2 {\nglobal:\n\tfp_ring_go;\n} LIBFP_1.0;\n"
+        "\nLIBFP_EXPERIMENTAL {\n};\n")
     assert json.loads(files["capi/libfp.abi.json"])["soname"] == "libfp.so.1"

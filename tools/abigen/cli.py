@@ -11,24 +11,30 @@ from .model import HeaderError
 
 HERE = Path(__file__).resolve().parents[2]
 
-EMITTERS = {
+# The description has everything; other languages get what is promised.
+COMPLETE = {
     emit_map.PATH: emit_map.emit,
     emit_json.PATH: emit_json.emit,
+}
+STABLE = {
     emit_c.CDEF_PATH: emit_c.emit_cdef,
     emit_c.SWIG_PATH: emit_c.emit_swig,
     emit_c.ASSERTS_PATH: emit_c.emit_asserts,
     emit_go.PATH: emit_go.emit,
 }
+EMITTERS = {**COMPLETE, **STABLE}
 
 
 def generate(root):
     """{relative path: text}; raises HeaderError with every problem found."""
-    model, problems = headers.read(root)
-    layout.lay_out(model)
-    problems += lint.check(model)
+    everything, stable, problems = headers.read(root)
+    layout.lay_out(everything)
+    layout.lay_out(stable)
+    problems += lint.check(everything)
     if problems:
         raise HeaderError(problems)
-    return {path: emit(model) for path, emit in EMITTERS.items()}
+    return {path: emit(everything) for path, emit in COMPLETE.items()} | \
+        {path: emit(stable) for path, emit in STABLE.items()}
 
 
 def differences(root, files):

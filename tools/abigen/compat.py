@@ -6,12 +6,9 @@ could notice, or an addition, which it could not. What an experimental symbol
 does is no difference at all: nothing is promised about it.
 """
 
-EXPERIMENTAL_NODE = "LIBFP_EXPERIMENTAL"
-
 
 def stable(items):
-    return {i["name"]: i for i in items
-            if not i.get("experimental") and i.get("node") != EXPERIMENTAL_NODE}
+    return {i["name"]: i for i in items if not i.get("experimental")}
 
 
 def signature(item):

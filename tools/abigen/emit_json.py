@@ -37,8 +37,11 @@ def errors(model, function):
 def build(model):
     version = model.version
 
-    def where(place):
-        return {"header": place.file[len("capi/"):]}
+    def where(item):
+        entry = {"header": item.place.file[len("capi/"):]}
+        if item.name in model.experimental:
+            entry["experimental"] = True  # of a function its node says so as well
+        return entry
 
     return {
         "library": "libfp",
@@ -46,20 +49,20 @@ def build(model):
         "soname": emit_map.soname(version),
         "node": emit_map.current_node(version),
         "constants": [
-            {"name": c.name, "value": c.value, **where(c.place)}
+            {"name": c.name, "value": c.value, **where(c)}
             for c in model.constants],
         "handles": [
-            {"name": t.name, **where(t.place)} for t in model.of(Opaque)],
+            {"name": t.name, **where(t)} for t in model.of(Opaque)],
         "aliases": [
-            {"name": t.name, **typed(model, t.type), **where(t.place)}
+            {"name": t.name, **typed(model, t.type), **where(t)}
             for t in model.of(Alias)],
         "callbacks": [
-            {"name": t.name, **where(t.place),
+            {"name": t.name, **where(t),
              "returns": typed(model, t.returns),
              "arguments": [typed(model, p.type, p.name) for p in t.params]}
             for t in model.of(Callback)],
         "structs": [
-            {"name": t.name, **where(t.place), "size": t.size,
+            {"name": t.name, **where(t), "size": t.size,
              "align": t.align,
              "fields": [{"name": f.name, "type": str(f.type),
                          "abi": layout.abi_class(model, f.type),
@@ -67,8 +70,8 @@ def build(model):
                         for f in t.fields]}
             for t in model.of(Struct)],
         "functions": [
-            {"name": f.name, **where(f.place), "since": f.doc.since,
-             "node": emit_map.node_of(f, version),
+            {"name": f.name, **where(f), "since": f.doc.since,
+             "node": emit_map.node_of(model, f),
              "returns": typed(model, f.returns),
              "arguments": [typed(model, p.type, p.name) for p in f.params],
              "errors": errors(model, f),

@@ -4,18 +4,25 @@
 from . import lint
 
 PATH = "capi/libfp.map"
+EXPERIMENTAL = "LIBFP_EXPERIMENTAL"
 
 
 def current_node(version):
     return f"LIBFP_{version[0]}.{version[1]}"
 
 
-def node_of(function, version):
+def node_of(model, function):
     """
+    Nothing is promised about the experimental node, and a program that needs it
+    says so, for its distributor to see.
+
     Before 1.0 each minor version is a library of its own (its number is in the
     SONAME), so one open node holds everything. From 1.0 on a function stays in
     the node of the version that brought it; what is older belongs to 1.0.
     """
+    version = model.version
+    if function.name in model.experimental:
+        return EXPERIMENTAL
     if version[0] == 0:
         return current_node(version)
     return current_node(max(lint.version_of(function.doc.since), (1, 0)))
@@ -27,9 +34,10 @@ def soname(version):
 
 
 def emit(model):
-    nodes = {}
+    nodes = {EXPERIMENTAL: []}
     for f in model.functions:
-        nodes.setdefault(node_of(f, model.version), []).append(f.name)
+        nodes.setdefault(node_of(model, f), []).append(f.name)
+    experimental = nodes.pop(EXPERIMENTAL)
     text = ("/* SPDX-License-Identifier: BSD-2-Clause */\n"
             "/*\n"
             " * Version script of libfp.so: what is not listed stays inside.\n"
@@ -45,4 +53,8 @@ def emit(model):
         else:
             text += f"}} {previous};\n"
         previous = node
-    return text
+    # A node of its own, also while it is empty: see ABI.md.
+    text += f"\n{EXPERIMENTAL} {{\n"
+    if experimental:
+        text += "global:\n" + "".join(f"\t{n};\n" for n in sorted(experimental))
+    return text + "};\n"

@@ -20,12 +20,14 @@ from .model import (Alias, Callback, Constant, CType, Field, Function,
 INCLUDE = Path(__file__).resolve().parent / "include"
 UMBRELLA = "capi/libfp.h"
 PREFIX = "abigen_value_of_"
+EXPERIMENTAL = "LIBFP_ENABLE_EXPERIMENTAL"  # what a user defines to see those
 
 
-def preprocess(root, text=None):
+def preprocess(root, experimental, text=None):
     command = ["gcc", "-E", "-dD", "-x", "c", "-std=c11", "-nostdinc",
                "-I", "capi", "-isystem", str(INCLUDE),
                "-DLIBFP_API=_Noreturn", "-D__attribute__(x)=",
+               *([f"-D{EXPERIMENTAL}"] if experimental else []),
                UMBRELLA if text is None else "-"]
     try:
         done = subprocess.run(command, cwd=root, input=text, text=True,
@@ -65,8 +67,9 @@ def parse_c(text):
 
 
 class Reader:
-    def __init__(self, root):
+    def __init__(self, root, experimental):
         self.root = Path(root)
+        self.experimental = experimental
         self.model = Model()
         self.problems = []
         self.sources = {}  # file -> (lines, comments)
@@ -83,7 +86,7 @@ class Reader:
     def read(self):
         if not (self.root / UMBRELLA).is_file():
             raise HeaderError([f"{self.root / UMBRELLA}: no such file"])
-        text, defines = split_defines(preprocess(self.root))
+        text, defines = split_defines(preprocess(self.root, self.experimental))
         ours = [d for d in defines if d[2].file.startswith("capi/")]
         for found in re.findall(r'^# \d+ "(capi/[^"]*)"', text, re.M):
             if found not in self.model.headers:
@@ -245,7 +248,7 @@ class Reader:
             return
         program = f'#include "{UMBRELLA}"\n' + "".join(
             f"int {PREFIX}{name} = {name};\n" for name in wanted)
-        text, _ = split_defines(preprocess(self.root, program))
+        text, _ = split_defines(preprocess(self.root, self.experimental, program))
         try:
             tree = parse_c(text)
         except HeaderError:
@@ -269,7 +272,8 @@ class Reader:
         tree = c_ast.FileAST([])
         for name, (_, place) in wanted.items():
             program = f'#include "{UMBRELLA}"\nint {PREFIX}{name} = {name};\n'
-            text, _ = split_defines(preprocess(self.root, program))
+            text, _ = split_defines(preprocess(self.root, self.experimental,
+                                               program))
             try:
                 tree.ext += parse_c(text).ext[-1:]
             except HeaderError:
@@ -289,6 +293,14 @@ def spelling(value, body):
 
 
 def read(root):
-    """Returns (Model, problems found while reading)."""
-    reader = Reader(root)
-    return reader.read(), reader.problems
+    """Returns (Model of everything, Model of what is stable, problems found while
+    reading). Experimental is what only LIBFP_ENABLE_EXPERIMENTAL declares."""
+    full, stable = Reader(root, True), Reader(root, False)
+    everything, promised = full.read(), stable.read()
+    problems = full.problems + [p for p in stable.problems
+                                if p not in full.problems]
+    before, after = promised.by_name(), everything.by_name()
+    everything.experimental = set(after) - set(before)
+    problems += [f"{item.place}: {name}: {EXPERIMENTAL} changes it; it may only add"
+                 for name, item in before.items() if after.get(name) != item]
+    return everything, promised, problems

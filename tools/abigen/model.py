@@ -133,9 +133,13 @@ class Model:
     types: list = field(default_factory=list)  # Opaque, Alias, Callback, Struct
     functions: list = field(default_factory=list)
     macros: list = field(default_factory=list)  # (name, Place), every kind
+    experimental: set = field(default_factory=set)  # names without a promise
 
     def of(self, kind):
         return [t for t in self.types if isinstance(t, kind)]
+
+    def by_name(self):
+        return {i.name: i for i in self.constants + self.types + self.functions}
 
     def type_named(self, name):
         for t in self.types:
