@@ -22,6 +22,7 @@
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/thread_slot.h"
 
 #define LOG_LINE 512
 
@@ -29,8 +30,6 @@ static struct fpi_lock log_lock = FPI_LOCK_INIT;
 static fp_log_handler log_handler; /* under log_lock, as log_user */
 static void *log_user;
 static fpi_atomic_u32 log_wanted; /* log_handler is set */
-/* This thread is inside the handler. Initial-exec: links to libc alone. */
-static _Thread_local int log_inside __attribute__((tls_model("initial-exec")));
 
 static void log_format(char line[LOG_LINE], const char *format, va_list args)
 {
@@ -54,14 +53,15 @@ static void log_line(uint32_t level, const char *format, va_list args)
 	 * Relaxed: only decides whether it is worth formatting; the handler is
 	 * read under the lock. Partner: LOG_WANTED_SET.
 	 */
-	if (!FPI_LOAD(&log_wanted, FPI_MO(LOG_WANTED, RELAXED)) || log_inside)
+	if (!FPI_LOAD(&log_wanted, FPI_MO(LOG_WANTED, RELAXED)) ||
+	    fpi_thread.in_log_handler)
 		return;
 	log_format(line, format, args);
 	fpi_lock_acquire(&log_lock);
 	if (log_handler) {
-		log_inside = 1;
+		fpi_thread.in_log_handler = 1;
 		log_handler(level, line, log_user);
-		log_inside = 0;
+		fpi_thread.in_log_handler = 0;
 	}
 	fpi_lock_release(&log_lock);
 }
@@ -87,7 +87,7 @@ int fpi_refuse(int code, const char *format, ...)
 
 fp_log_handler fp_log_set_handler(fp_log_handler handler, void *user, void **prev_user)
 {
-	int locked = !log_inside;
+	int locked = !fpi_thread.in_log_handler;
 	fp_log_handler old;
 	void *old_user;
 

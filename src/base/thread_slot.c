@@ -32,13 +32,6 @@
 
 typedef void slot_hook(uint32_t slot);
 
-/* UINT32_MAX is no generation: the first call goes the slow way. */
-_Thread_local struct fpi_thread fpi_thread = {
-	.slot = FPI_NO_SLOT,
-	.generation = UINT32_MAX,
-	.id_generation = UINT32_MAX,
-};
-
 static struct {
 	struct fpi_lock lock;
 	uint32_t generation; /* fork generation of taken[] */
@@ -154,7 +147,7 @@ FPI_NOINLINE uint32_t fpi_thread_slot_take(void)
 		slots.taken[slot / 64] |= 1ull << slot % 64;
 	fpi_lock_release(&slots.lock);
 	if (slot != FPI_NO_SLOT) {
-		fpi_thread.slot = slot;
+		fpi_thread.slot = (uint16_t)slot;
 		fpi_thread.generation = generation;
 	}
 	return slot;
@@ -162,7 +155,7 @@ FPI_NOINLINE uint32_t fpi_thread_slot_take(void)
 
 FPI_NOINLINE int64_t fpi_thread_id_ask(void)
 {
-	int64_t id = gettid();
+	int32_t id = gettid();
 
 	/* Remembered only if a fork would be noticed. */
 	if (!fpi_fork_register()) {

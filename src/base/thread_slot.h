@@ -12,15 +12,19 @@
 #include "base/fork.h"
 
 #define FPI_THREAD_SLOTS 256
-#define FPI_NO_SLOT UINT32_MAX
+#define FPI_NO_SLOT UINT16_MAX
 
-/* The calling thread, as this library knows it. */
+/*
+ * The calling thread, as this library knows it: all its thread-local memory,
+ * 16 bytes, because the reserve that libc keeps for libraries loaded late is small.
+ */
 struct fpi_thread {
-	uint32_t slot;
-	uint32_t generation; /* fork generation in which slot holds */
-	uint32_t exited;     /* the exit hook has run */
-	uint32_t id_generation;
-	int64_t id;
+	uint32_t generation;	/* fork generation in which slot holds */
+	uint32_t id_generation; /* the same of id */
+	int32_t id;
+	uint16_t slot;
+	uint8_t exited; /* the exit hook has run */
+	uint8_t in_log_handler;
 };
 
 /* Initial-exec: one load; the library is small enough for the reserve of dlopen. */

@@ -105,3 +105,51 @@ def constructor_problems(library):
         if count > (0 if tag.startswith("PRE") else 1):
             problems.append(f"{tag}: {count} entries: a constructor or destructor")
     return problems
+
+
+# ---- what it costs and how it is protected ----
+
+SIZE_LIMIT = 400 * 1024
+# Why the stripped library may be larger than that; empty while it is not.
+REASON_FOR_SIZE = ""
+TLS_LIMIT = 16
+
+
+def stripped_size(library, scratch):
+    copy = scratch / "stripped.so"
+    run("strip", "-o", copy, library)
+    return copy.stat().st_size
+
+
+def size_problems(library, scratch, limit=SIZE_LIMIT, reason=REASON_FOR_SIZE):
+    size = stripped_size(library, scratch)
+    if size > limit and not reason:
+        return [f"{size} bytes stripped: more than {limit} needs REASON_FOR_SIZE"]
+    return []
+
+
+def tls_problems(library):
+    """Thread-local memory is found by one load and fits the reserve of dlopen."""
+    problems = []
+    for line in run("readelf", "-lW", library).stdout.splitlines():
+        if line.split()[:1] == ["TLS"] and int(line.split()[5], 16) > TLS_LIMIT:
+            problems.append(f"{int(line.split()[5], 16)} bytes of thread-local "
+                            f"memory; the limit is {TLS_LIMIT}")
+    relocations = run("readelf", "-rW", library).stdout
+    for kind in sorted(set(re.findall(r"R_\w*?(DTPMOD|DTPOFF|TLSDESC)", relocations))):
+        problems.append(f"thread-local memory by {kind}: not initial-exec")
+    return problems
+
+
+def mark_problems(library):
+    """-fcf-protection: a mark for shadow stacks, and functions that may be called
+    through a pointer. (No mark IBT: see cmake/Flags.cmake.)"""
+    notes = run("readelf", "-nW", library).stdout
+    problems = [] if re.search(r"x86 feature: .*\bSHSTK\b", notes) else [
+        "not marked SHSTK"]
+    code = run("objdump", "-d", "--no-show-raw-insn", library).stdout
+    for name, node in sorted(exported(library)):
+        first = re.search(rf"<{name}(?:@@{re.escape(node)})?>:\n\s*\w+:\s+(\w+)", code)
+        if not first or first[1] != "endbr64":
+            problems.append(f"{name} does not start with endbr64")
+    return problems

@@ -50,12 +50,22 @@ def tree(tmp_path):
     return copy_tree(tmp_path)
 
 
+def named_by(variable):
+    path = os.environ.get(variable)
+    if not path:
+        pytest.fail(f"{variable} must name a shared library (ctest sets it)")
+    if not Path(path).is_file():
+        pytest.fail(f"{variable}={path}: no such file")
+    return Path(path).resolve()
+
+
 @pytest.fixture(scope="session")
 def library():
     """The shared library under test."""
-    path = os.environ.get("LIBFP_SO")
-    if not path:
-        pytest.fail("LIBFP_SO must name the shared library (ctest sets it)")
-    if not Path(path).is_file():
-        pytest.fail(f"LIBFP_SO={path}: no such file")
-    return Path(path).resolve()
+    return named_by("LIBFP_SO")
+
+
+@pytest.fixture(scope="session")
+def debuginfo():
+    """The same, with debug information."""
+    return named_by("LIBFP_DEBUGINFO_SO")

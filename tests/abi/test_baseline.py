@@ -4,10 +4,8 @@ tree; a stand-in library, made of functions with the right types and no bodies,
 takes the place of the real one there."""
 
 import json
-import os
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, copy_tree, edit, run
@@ -16,13 +14,6 @@ from abigen import baseline, cli
 
 RECORD = ROOT / "tools/abi-record"
 REASON = "because a test says so"
-
-
-@pytest.fixture(scope="session")
-def debuginfo():
-    path = os.environ.get("LIBFP_DEBUGINFO_SO", "")
-    assert Path(path).is_file(), "LIBFP_DEBUGINFO_SO must name the library (ctest does)"
-    return Path(path).resolve()
 
 
 # ---- the tree ----

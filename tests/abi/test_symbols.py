@@ -3,6 +3,7 @@
 libraries with a planted break show that each gate can fail."""
 
 import json
+import platform
 
 import binary
 import pytest
@@ -23,6 +24,21 @@ def test_the_library_has_no_constructors(library):
     assert binary.constructor_problems(library) == []
 
 
+def test_the_library_is_small(library, tmp_path):
+    print(f"libfp.so: {binary.stripped_size(library, tmp_path)} bytes stripped, "
+          f"{len(binary.exported(library))} functions exported")
+    assert binary.size_problems(library, tmp_path) == []
+
+
+def test_thread_local_memory_is_small_and_initial_exec(library):
+    assert binary.tls_problems(library) == []
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="marks of x86-64")
+def test_the_library_is_marked_for_control_flow_protection(library):
+    assert binary.mark_problems(library) == []
+
+
 # ---- stand-ins ----
 
 ABI = json.loads((ROOT / "capi/libfp.abi.json").read_text())
@@ -31,13 +47,14 @@ FLAGS = ["-Wl,-z,nodelete", "-Wl,-z,relro", "-Wl,-z,now",
          f"-Wl,-soname,{ABI['soname']}"]
 
 
-def stand_in(tree, extra="", names=NAMES, flags=tuple(FLAGS)):
+def stand_in(tree, extra="", names=NAMES, flags=tuple(FLAGS),
+             options=("-fcf-protection", "-Wl,-z,shstk")):
     """A library with empty functions of the right names."""
     source = tree / "stand_in.c"
     source.write_text("".join(f"int {n}(void) {{ return 0; }}\n" for n in names)
                       + extra)
     library = tree / "stand_in.so"
-    run("gcc", "-shared", "-fPIC", source, "-o", library,
+    run("gcc", "-shared", "-fPIC", *options, source, "-o", library,
         f"-Wl,--version-script={tree}/capi/libfp.map", *flags)
     return library
 
@@ -51,6 +68,9 @@ def test_a_stand_in_passes(tree):
     assert names(tree, library) == []
     assert binary.link_problems(tree, library) == []
     assert binary.constructor_problems(library) == []
+    assert binary.tls_problems(library) == []
+    assert binary.mark_problems(library) == []
+    assert binary.size_problems(library, tree) == []
 
 
 def test_a_missing_function_is_found(tree):
@@ -123,3 +143,43 @@ def test_a_constructor_is_found(tree, kind):
     found = binary.constructor_problems(library)
     assert len(found) == 1
     assert "2 entries" in found[0]
+
+
+def test_an_executable_stack_is_found(tree):
+    library = stand_in(tree, flags=[*FLAGS, "-Wl,-z,execstack"])
+    assert binary.link_problems(tree, library) == ["asks for an executable stack"]
+
+
+def test_a_relocation_of_the_code_is_found(tree):
+    # An absolute address in the code, which the loader would have to write.
+    library = stand_in(tree, '__asm__(".text\\n.quad fp_ring_close");\n',
+                       flags=[*FLAGS, "-Wl,-z,notext"])
+    assert binary.link_problems(tree, library) == ["has TEXTREL"]
+
+
+def test_a_large_library_is_found(tree):
+    library = stand_in(tree, "const char big[500000] = {1};\n"
+                       "const char *fpi_big(void) { return big; }\n")
+    found = binary.size_problems(library, tree)
+    assert len(found) == 1 and "needs REASON_FOR_SIZE" in found[0]
+    assert binary.size_problems(library, tree, reason="tables for a test") == []
+
+
+def test_much_thread_local_memory_is_found(tree):
+    library = stand_in(tree, "__thread char x[17] __attribute__((tls_model("
+                       '"initial-exec")));\nvoid *fpi_x(void) { return x; }\n')
+    assert binary.tls_problems(library) == [
+        "17 bytes of thread-local memory; the limit is 16"]
+
+
+def test_thread_local_memory_by_a_call_is_found(tree):
+    library = stand_in(tree, "__thread int x;\nint *fp_ring_x(void) { return &x; }\n")
+    assert binary.tls_problems(library) == [
+        "thread-local memory by DTPMOD: not initial-exec"]
+
+
+def test_missing_marks_are_found(tree):
+    library = stand_in(tree, options=())
+    assert binary.mark_problems(library) == [
+        "not marked SHSTK", *(f"{name} does not start with endbr64"
+                              for name in sorted(NAMES))]

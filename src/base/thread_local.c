@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The thread-local memory of the library; see thread_slot.h. */
+#include "base/thread_slot.h"
+
+/* UINT32_MAX is no generation: the first call goes the slow way. */
+FPI_THREAD_LOCAL struct fpi_thread fpi_thread = {
+	.generation = UINT32_MAX,
+	.id_generation = UINT32_MAX,
+	.slot = FPI_NO_SLOT,
+};
