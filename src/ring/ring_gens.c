@@ -138,10 +138,14 @@ FPI_INLINE uint64_t one_piece(const fp_ring *r, uint64_t h, uint64_t n,
 /* Whether the slot AHEAD bursts of n from h on has this generation. A hint. */
 FPI_INLINE int ahead_is(const fp_ring *r, uint64_t h, uint64_t n, uint8_t gen)
 {
+#if FPI_WIDE
 	uint64_t index = (h & r->mask) + AHEAD * n;
 
-	return FPI_WIDE && index <= r->last &&
-	       FPI_LOAD(&r->gens[index], FPI_RELAXED) == gen;
+	return index <= r->last && FPI_LOAD(&r->gens[index], FPI_RELAXED) == gen;
+#else /* no prefetches for those who check orders */
+	(void)r, (void)h, (void)n, (void)gen;
+	return 0;
+#endif
 }
 
 FPI_INLINE unsigned char *slot(const fp_ring *r, uint64_t pos, uint32_t elem_size)
