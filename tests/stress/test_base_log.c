@@ -15,7 +15,7 @@
 
 #define THREADS 3
 
-static atomic_int stop;
+static atomic_int stop, heard;
 static uint64_t lines; /* plain: the handler runs one at a time */
 
 static void count(uint32_t level, const char *line, void *user)
@@ -26,6 +26,7 @@ static void count(uint32_t level, const char *line, void *user)
 	CHECK(!strncmp(line, "line ", 5));
 	CHECK_EQ(*alive, 42);
 	lines++;
+	atomic_store(&heard, 1);
 }
 
 static void *talk(void *unused)
@@ -47,7 +48,7 @@ static void a_replaced_user_is_not_used_any_more(void)
 
 	for (int i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&threads[i], NULL, talk, NULL));
-	for (uint64_t i = 0; i < changes || !lines; i++) {
+	for (uint64_t i = 0; i < changes || !atomic_load(&heard); i++) {
 		uint64_t *next = malloc(sizeof(*next));
 
 		*next = 42;
