@@ -17,7 +17,7 @@
  *             the producers' head has not been given back yet. Without such a
  *             call in progress on the other side the answers are exact. Do not
  *             conclude from n returned enqueues that n dequeues will succeed.
- *             A call that would be refused may pause for less than a
+ *             A call that would be refused may pause for about a
  *             microsecond and look once more, while that pays.
  * Progress    Nobody waits for anybody. A thread that is stopped inside an
  *             operation delays only what stands behind its own slots: other

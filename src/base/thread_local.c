@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread-local memory of the library; see thread_slot.h. */
+/*
+ * The thread-local memory of the library; see thread_slot.h. A file of its own, so
+ * that who links the log from the archive does not get the slots with it.
+ */
 #include "base/thread_slot.h"
 
 /* UINT32_MAX is no generation: the first call goes the slow way. */

@@ -5,7 +5,7 @@
  * A consumer faster than its producer finds the ring empty after each burst. If
  * it polls on, every look takes the producer's line away just when it is needed
  * for the next publication, and both sides go at the pace of that line. A call
- * that would be refused therefore pauses under a microsecond and looks once
+ * that would be refused therefore pauses about a microsecond and looks once
  * more: meanwhile the other side works undisturbed, and the look brings a batch.
  * The same holds for a producer that finds the ring full.
  *
