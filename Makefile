@@ -45,8 +45,7 @@ format:
 
 install:
 	@scripts/bootstrap build
-	@scripts/build install -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
-	@cmake --install build/install
+	@scripts/install
 
 uninstall:
 	@scripts/bootstrap build
