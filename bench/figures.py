@@ -183,6 +183,7 @@ def burst1(results, out):
 # Ours are solid lines with dots, one colour a language; what else there is, is dotted.
 LANGUAGE_STYLES = {
     "C": (COLOURS[OURS], "o-"),
+    "libffi": ("#862e9c", "o-"),
     "Python, NumPy": ("#1864ab", "o-"),
     "Python, bytes": ("#4dabf7", "o-"),
     "Go": ("#2b8a3e", "o-"),

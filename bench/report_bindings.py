@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report's part on Python and Go: judges the bars, makes the section."""
+"""The report's part on other languages: judges the bars, makes the section."""
 
 import statistics
 
@@ -10,7 +10,7 @@ BURSTS = (1, 32, 256, 1024)
 
 # Rows of the table and lines of the picture, with the modes that they have.
 RING = ("ST", "MT")
-WHO = (("C", RING), ("C, single calls", RING),
+WHO = (("C", RING), ("C, single calls", RING), ("libffi", RING), ("libffi, single calls", RING),
        ("Python, NumPy", RING), ("Python, bytes", RING), ("Python, single calls", RING),
        ("queue.SimpleQueue", ("-",)), ("collections.deque", ("-",)),
        ("multiprocessing.Queue", ("-",)), ("multiprocessing.Queue of arrays", ("-",)))
@@ -88,12 +88,24 @@ def nanoseconds(value):
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
+def ffi_call_cost(results):
+    """A sentence on one call of libffi; empty if it was not measured."""
+    pairs = [(mode, cell(results, "libffi, single calls", mode, 1),
+              cell(results, "C, single calls", mode, 1)) for mode in RING]
+    costs = [f"{nanoseconds(ffi.median / 2)} ns instead of {nanoseconds(c.median / 2)} ({mode})"
+             for mode, ffi, c in pairs if ffi and c]
+    if not costs:
+        return ""
+    return ("A call of `fp_ring_enqueue_u64` or `fp_ring_dequeue_u64` through libffi, interface "
+            f"prepared, takes {', '.join(costs)}: half of the single calls.\n")
+
+
 def section(results, table, picture):
     """Markdown; empty if nothing of this was run."""
     if not results.bindings:
         return ""
     present, missing = languages(results)
-    lines = ["## Python and Go\n"]
+    lines = ["## Other languages\n"]
     lines += [f"- {name}: {version}" for name, version in present.items()]
     lines += [f"- **{name} is missing**: {reason}" for name, reason in missing.items()]
     lines.append("")
@@ -102,6 +114,7 @@ def section(results, table, picture):
     lines.append("Nanoseconds an element of 8 bytes, in and out again, on one thread: one call "
                  "puts n into a ring of 1024, one takes them out (queues and channels: n calls "
                  "each). The workers of the languages take turns on one core.\n")
+    lines.append(ffi_call_cost(results))
     body = []
     for who, mode in rows(results):
         cells = [cell(results, who, mode, burst) for burst in BURSTS]

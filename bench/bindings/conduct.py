@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the ring from C, Python and Go side by side, and what Python and Go have.
+"""Measures the ring from C, through libffi, from Python and Go side by side, and what Python and
+Go have.
 
 Each language is a process of its own, the worker, and all live at the same time: they
 take turns, a slice of about a millisecond each, round after round, so that whatever the
@@ -60,11 +61,13 @@ def environment(build, **more):
     return os.environ | {"PKG_CONFIG_PATH": str(build), "LIBFP_BUNDLED": "0"} | more
 
 
-def c_worker(build, _out):
-    program = build / "bench" / "bench_cases_c"
-    if not program.exists():
-        raise Missing(f"{program} was not built")
-    return [program], None
+def c_worker(name, needs):
+    def build_worker(build, _out):
+        program = build / "bench" / name
+        if not program.exists():
+            raise Missing(f"{name} was not built ({needs})")
+        return [program], None
+    return build_worker
 
 
 def python_worker(build, out):
@@ -126,7 +129,8 @@ def go_worker(go):
 
 def languages():
     """(name, how to build its worker); a second Go has its version in all names."""
-    yield "C", c_worker
+    yield "C", c_worker("bench_cases_c", "bench/CMakeLists.txt")
+    yield "libffi", c_worker("bench_cases_ffi", "Debian: libffi-dev")
     yield "Python", python_worker
     found = go_toolchains()
     yield "Go", go_worker(next(iter(found), None))
