@@ -49,7 +49,7 @@ def test_every_recording_names_a_commit_of_its_version():
 
 # ---- breaks, planted in a copy ----
 
-def stand_in(tree):
+def stand_in(tree, compiler="gcc"):
     """A library with the types of the tree's headers, with debug information."""
     cli.write(tree, cli.generate(tree))
     abi = baseline.current(tree)
@@ -61,7 +61,7 @@ def stand_in(tree):
         lines.append(f"{kind} {f['name']}({args}) {{ {body}}}\n")
     source, library = tree / "stand_in.c", tree / "stand_in.so"
     source.write_text("".join(lines))
-    run("gcc", "-std=c11", "-g", "-shared", "-fPIC", "-I", tree / "capi", source,
+    run(compiler, "-std=c11", "-g", "-shared", "-fPIC", "-I", tree / "capi", source,
         "-o", library, f"-Wl,--version-script={tree}/capi/libfp.map",
         f"-Wl,-soname,{abi['soname']}", "-Wl,--no-as-needed")
     return library
@@ -150,6 +150,23 @@ def test_a_break_is_found_and_not_recorded(recorded, file, old, new, message, vi
     assert done.returncode == 1
     assert message in done.stderr and "raise LIBFP_VERSION_MINOR" in done.stderr
     assert snapshot(recorded) == before, "a refused recording writes nothing"
+
+
+def test_each_machine_has_a_recording_of_its_own(recorded):
+    library = stand_in(recorded, "aarch64-linux-gnu-gcc")
+    path = baseline.dump_path(recorded, library)
+    path.unlink()
+    assert baseline.abidiff_problems(recorded, library) == [
+        "capi/baseline/aarch64/0.9.xml is missing; run tools/abi-record"]
+    before = snapshot(recorded)
+    assert record(recorded, library, "--reason", REASON).returncode == 0
+    assert baseline.abidiff_problems(recorded, library) == []
+    after = snapshot(recorded)
+    assert [p.name for p in before if before[p] != after[p]] == ["ABI.md"]
+    plant(recorded, RING, CLOSE, CLOSE.replace("close", "shut"))
+    (problem,) = baseline.abidiff_problems(
+        recorded, stand_in(recorded, "aarch64-linux-gnu-gcc"))
+    assert "fp_ring_close" in problem
 
 
 def snapshot(tree):

@@ -2,10 +2,11 @@
 """The recorded ABI, capi/baseline/<arch>/, and what may be recorded.
 
 For each SONAME there is one recording: `0.9.json`, the description as data, and
-`0.9.xml`, what abidw saw in a library built with debug information. COMMIT has
-a line `0.9 <commit>` that names a commit of which the library can be built
-again. The ABI of the tree must be the recorded one; what was added has to be
-recorded, with a reason, by tools/abi-record.
+for each machine `0.9.xml`, what abidw saw in a library built with debug
+information. COMMIT has a line `0.9 <commit>` that names a commit of which the
+library can be built again. The description and COMMIT say the same on every
+machine and are kept once. The ABI of the tree must be the recorded one; what was
+added has to be recorded, with a reason, by tools/abi-record.
 """
 
 import json
@@ -17,6 +18,7 @@ from . import compat
 
 ARCH = "x86_64"
 PLACE = f"capi/baseline/{ARCH}"
+MACHINES = {62: "x86_64", 183: "aarch64"}  # e_machine of an ELF file
 COMMIT_HEAD = """\
 # SPDX-License-Identifier: BSD-2-Clause
 #
@@ -59,6 +61,13 @@ def recorded(root):
     return {path.stem: load(path) for path in sorted((root / PLACE).glob("*.json"))}
 
 
+def dump_path(root, library):
+    """Where the recorded dump for the machine of this library is, or will be."""
+    with open(library, "rb") as file:
+        machine = MACHINES[int.from_bytes(file.read(20)[18:], "little")]
+    return root / "capi/baseline" / machine / f"{key(current(root))}.xml"
+
+
 # ---- the gates; each returns problems ----
 
 def description_problems(root):
@@ -95,7 +104,7 @@ def dump(root, library):
 def abidiff_problems(root, library):
     """Any difference that abidiff sees. Its exit status has a bit for
     `incompatible`, but a changed signature does not set it: only 0 is good."""
-    xml = root / PLACE / f"{key(current(root))}.xml"
+    xml = dump_path(root, library)
     if not xml.is_file():
         return [f"{xml.relative_to(root)} is missing; run tools/abi-record"]
     with tempfile.NamedTemporaryFile("w", suffix=".xml", encoding="utf-8") as now:

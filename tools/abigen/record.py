@@ -12,7 +12,8 @@ from . import baseline, cli, compat
 from .model import HeaderError
 
 HERE = Path(__file__).resolve().parents[2]
-LIBRARY = "build/release/tests/abi/debuginfo/libfp.so"
+PRESETS = ("release", "aarch64")
+LIBRARY = "build/{}/tests/abi/debuginfo/libfp.so"
 
 
 class Refused(Exception):
@@ -78,37 +79,41 @@ def commits(root, name):
     return baseline.COMMIT_HEAD + "".join(line + "\n" for line in lines)
 
 
-def record(root, library, reason, today):
+def record(root, libraries, reason, today):
     """Writes the recording and its line of history; all or nothing."""
     check_generated(root)
     new, all_recorded = baseline.current(root), baseline.recorded(root)
     name = baseline.key(new)
     added = what_is_new(new, all_recorded)
-    xml = baseline.dump(root, library)
-    if not added and baseline.abidiff_problems(root, library) == []:
+    dumps = {baseline.dump_path(root, library): baseline.dump(root, library)
+             for library in libraries
+             if added or baseline.abidiff_problems(root, library)}
+    if not dumps:
         raise Refused("nothing has changed since the last recording")
     row = (f"| `LIBFP_{baseline.node_of(name)}` | {today} | {added or 'nothing'} | "
            f"{reason} |")
     place = root / baseline.PLACE
-    files = {root / "ABI.md": history(root, row),
-             place / "COMMIT": commits(root, name),
-             place / f"{name}.xml": xml,
-             place / f"{name}.json":
-                 (root / "capi/libfp.abi.json").read_text(encoding="utf-8")}
-    place.mkdir(parents=True, exist_ok=True)
+    files = {root / "ABI.md": history(root, row), **dumps}
+    if added:
+        files |= {place / "COMMIT": commits(root, name),
+                  place / f"{name}.json":
+                      (root / "capi/libfp.abi.json").read_text(encoding="utf-8")}
     for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(f"wrote {path.relative_to(root)}")
 
 
 def build(root):
-    for command in (["scripts/build", "release"],
-                    ["cmake", "--build", "build/release", "--target",
-                     "fp_debuginfo"]):
-        if subprocess.run(command, cwd=root, stdout=subprocess.DEVNULL,
-                          check=False).returncode:
-            raise Refused(f"{' '.join(command)} failed")
-    return root / LIBRARY
+    """The library of every machine, with debug information."""
+    for preset in PRESETS:
+        for command in (["cmake", "--preset", preset],
+                        ["cmake", "--build", f"build/{preset}", "--target",
+                         "fp_debuginfo"]):
+            if subprocess.run(command, cwd=root, stdout=subprocess.DEVNULL,
+                              check=False).returncode:
+                raise Refused(f"{' '.join(command)} failed")
+    return [root / LIBRARY.format(preset) for preset in PRESETS]
 
 
 def main(argv=None):
@@ -120,8 +125,9 @@ def main(argv=None):
     parser.add_argument("--reason", help="why; asked for if not given")
     parser.add_argument("--root", type=Path, default=HERE, metavar="DIR",
                         help="the tree to work on (default: this one)")
-    parser.add_argument("--library", type=Path, metavar="FILE",
-                        help="a libfp.so with debug information (default: builds one)")
+    parser.add_argument("--library", type=Path, metavar="FILE", action="append",
+                        help="a libfp.so with debug information; may be given for each "
+                        "machine (default: builds them)")
     options = parser.parse_args(argv)
     root = options.root.resolve()
     try:
