@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the ring from C, through libffi, from Python and Go side by side, and what Python and
-Go have.
+"""Measures the ring from C, through libffi, from Python and Go side by side, and what
+Python and Go have.
 
 Each language is a process of its own, the worker, and all live at the same time: they
 take turns, a slice of about a millisecond each, round after round, so that whatever the
 machine does meanwhile happens to all of them. While one works the others wait for their
-next order. What is measured is pinned to the same core in all of them. Writes the JSON lines of a bench process (see
-harness.c): row "bindings", one line per case.
+next order. What is measured is pinned to the same core in all of them. Writes the JSON
+lines of a bench process (see harness.c): row "bindings", one line per case.
 
 A language whose toolchain or package is missing is left out and named.
 """
