@@ -99,8 +99,7 @@ def multiarch():
     return f"lib/{done.stdout.strip()}"
 
 
-PLACES = [("/usr/local", "lib"), ("/usr", multiarch()), ("/opt/libfp", "lib"),
-          ("/opt/with a space", "lib")]
+PLACES = [("/usr/local", "lib"), ("/usr", multiarch()), ("/opt/with a space", "lib")]
 
 
 def tree(place):
@@ -181,11 +180,11 @@ def lived_in(prefix):
     (prefix / "include/libfp").mkdir()
 
 
-def uninstall_problems(machine, prefix, stage="", times=1):
+def uninstall_problems(machine, prefix, stage="", installs=1):
     place = Path(f"{stage}{prefix}")
     root = Path(stage) if stage else place.parent
     before = tree(root)
-    for _ in range(times):
+    for _ in range(installs):
         machine.make("install", prefix, stage)
     assert set(machine.files("lib")) <= set(files(place))
     machine.make("uninstall", prefix, stage)
@@ -199,12 +198,8 @@ def test_uninstall_leaves_nothing(machine, tmp_path):
     assert tree(tmp_path) == []
 
 
-def test_uninstall_leaves_nothing_without_destdir(machine, tmp_path):
-    assert uninstall_problems(machine, tmp_path / "a prefix") == []
-
-
-def test_uninstall_after_a_second_install_leaves_nothing(machine, tmp_path):
-    assert uninstall_problems(machine, tmp_path / "prefix", times=2) == []
+def test_uninstall_after_two_installs_without_destdir_leaves_nothing(machine, tmp_path):
+    assert uninstall_problems(machine, tmp_path / "a prefix", installs=2) == []
 
 
 def test_uninstall_leaves_what_was_there(machine, tmp_path):
@@ -284,18 +279,12 @@ def test_a_wrong_uninstall_is_noticed(machine, tmp_path, file, old, new, message
 
 PC = "pkgconfig/libfp.pc.in"
 CONSUMED = {
-    "any_newer_version": (
-        "version", INSTALL, "SameMinorVersion", "AnyNewerVersion", "takes {version}"),
     "same_major_version": (
         "version", INSTALL, "SameMinorVersion", "SameMajorVersion", "takes {version}"),
-    "exact_version": (
-        "version", INSTALL, "SameMinorVersion", "ExactVersion", "does not take {version}"),
     "no_version_in_pc": (
         "version", PC, "Version: @PROJECT_VERSION@", "Version: 1", "is not >="),
     "no_include_directory": (
         "shared", PC, "Cflags: -I${includedir}", "Cflags:", "this is not the installed libfp"),
-    "no_library_directory": (
-        "shared", PC, "-L${libdir} ", "", "libfp.so"),
 }
 
 
