@@ -61,13 +61,6 @@ def recorded(root):
     return {path.stem: load(path) for path in sorted((root / PLACE).glob("*.json"))}
 
 
-def dump_path(root, library):
-    """Where the recorded dump for the machine of this library is, or will be."""
-    with open(library, "rb") as file:
-        machine = MACHINES[int.from_bytes(file.read(20)[18:], "little")]
-    return root / "capi/baseline" / machine / f"{key(current(root))}.xml"
-
-
 # ---- the gates; each returns problems ----
 
 def description_problems(root):
@@ -89,6 +82,13 @@ def option_problems(new, all_recorded):
     return [f"{text} (recorded in {name}): these structs are only appended to"
             for name, old in all_recorded.items()
             for text in compat.options_appended_only(old, new)]
+
+
+def dump_path(root, library):
+    """Where the recorded dump for the machine of this library is, or will be."""
+    with open(library, "rb") as file:
+        machine = MACHINES[int.from_bytes(file.read(20)[18:], "little")]
+    return root / "capi/baseline" / machine / f"{key(current(root))}.xml"
 
 
 def dump(root, library):
