@@ -32,12 +32,9 @@ def test_every_recording_is_in_the_history():
 
 
 def test_every_recording_names_a_commit_of_its_version():
-    lines = [line.split() for line in
-             (ROOT / baseline.PLACE / "COMMIT").read_text().splitlines()
-             if line and not line.startswith("#")]
-    recorded = baseline.recorded(ROOT)
-    assert {name for name, _ in lines} <= set(recorded)
-    for name, commit in lines:
+    commits, recorded = baseline.commits(ROOT), baseline.recorded(ROOT)
+    assert set(commits) <= set(recorded)
+    for name, commit in commits.items():
         shown = run("git", "-C", ROOT, "show", f"{commit}:capi/libfp.abi.json",
                     check=False)
         if shown.returncode:

@@ -61,6 +61,13 @@ def recorded(root):
     return {path.stem: load(path) for path in sorted((root / PLACE).glob("*.json"))}
 
 
+def commits(root):
+    """{key: commit} of COMMIT."""
+    path = root / PLACE / "COMMIT"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return dict(line.split() for line in lines if line and not line.startswith("#"))
+
+
 # ---- the gates; each returns problems ----
 
 def description_problems(root):

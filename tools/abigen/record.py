@@ -64,9 +64,7 @@ def history(root, row):
 def commits(root, name):
     """COMMIT with the line of this recording, if HEAD can give the library: it
     cannot when the minor version has moved and that is not committed yet."""
-    path = root / baseline.PLACE / "COMMIT"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    lines = [line for line in lines if line and not line.startswith("#")]
+    recorded = baseline.commits(root)
     header = baseline.run("git", "show", "HEAD:capi/libfp/base.h", cwd=root)
     version = [re.search(rf"#define LIBFP_VERSION_{part} (\d+)", header.stdout)
                for part in ("MAJOR", "MINOR")]
@@ -74,9 +72,9 @@ def commits(root, name):
         major, minor = (v[1] for v in version)
         if name == (f"0.{minor}" if major == "0" else major):
             head = baseline.run("git", "rev-parse", "HEAD", cwd=root).stdout.strip()
-            lines = [line for line in lines if line.split()[0] != name]
-            lines.append(f"{name} {head}")
-    return baseline.COMMIT_HEAD + "".join(line + "\n" for line in lines)
+            recorded[name] = head
+    return baseline.COMMIT_HEAD + "".join(
+        f"{key} {commit}\n" for key, commit in recorded.items())
 
 
 def record(root, libraries, reason, today):
