@@ -201,7 +201,8 @@ subtest 'statistics and constants' => sub {
     is(Libfp::fp_ring_get_stats($ring, $stats), 0);
     is("$stats->{enqueued} $stats->{dequeued} $stats->{count}", '3 0 3');
     is($Libfp::LIBFP_FOREVER, -1);
-    is($Libfp::LIBFP_VERSION_NUMBER, Libfp::fp_version_number());
+    # The same version, or a newer patch of it.
+    is($Libfp::LIBFP_VERSION_NUMBER >> 8, Libfp::fp_version_number() >> 8);
     like(Libfp::fp_version_string(), qr/^\d+\.\d+\.\d+$/);
 };
 
