@@ -9,7 +9,7 @@ DESTDIR ?=
 PYTHON ?= /usr/bin/python3
 export PREFIX DESTDIR PYTHON
 
-.PHONY: all demo test proof bench abi lint format install uninstall clean
+.PHONY: all demo test proof bench abi abi-upgrade lint format install uninstall clean
 
 all:
 	@scripts/bootstrap build
@@ -34,6 +34,11 @@ bench: # figures beside the peers', into build/bench/report.md
 abi: # names, layouts and the committed description of the ABI
 	@scripts/bootstrap test
 	@LIBFP_TEST_ONLY='^abi\.' scripts/test release
+
+abi-upgrade: # programs of the recorded ABI, with all their suites, on this library
+	@scripts/bootstrap test
+	@LIBFP_TEST_SCALE=proof LIBFP_TEST_ONLY='^upgrade\.' scripts/test release
+	@grep -i -e '^upgrade: ' -e '^skipped' build/release/Testing/Temporary/LastTest.log || true
 
 lint:
 	@scripts/bootstrap test
