@@ -38,7 +38,7 @@ abi: # names, layouts and the committed description of the ABI
 abi-upgrade: # programs of the recorded ABI, with all their suites, on this library
 	@scripts/bootstrap test
 	@LIBFP_TEST_SCALE=proof LIBFP_TEST_ONLY='^upgrade\.' scripts/test release
-	@grep -i -e '^upgrade: ' -e '^skipped' build/release/Testing/Temporary/LastTest.log || true
+	@grep -i -e '^upgrade: .* build/release' -e '^skipped' build/release/Testing/Temporary/LastTest.log || true
 
 lint:
 	@scripts/bootstrap test

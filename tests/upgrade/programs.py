@@ -123,7 +123,7 @@ def scripts_cxx(work, full):
                  r"^[1-9]\d* objects, each once$")
 
 
-# ---- Python: the extension over the installed library ----
+# ---- Python: the extension over the installed library; C code in the same process ----
 
 def build_python(work):
     said = run(sys.executable, "-B", "setup.py", "build", "--build-base",
@@ -132,6 +132,8 @@ def build_python(work):
     if "linking the installed library" not in said:
         raise AssertionError(f"the extension has a library of its own:\n{said}")
     shutil.rmtree(work.out / "temp")
+    run(*cc(), "-shared", "-fPIC", work.source / "examples/pipeline/stages.c",
+        "-o", work.out / "libfp_stages.so", *work.flags())
 
 
 def pytest_script(work, name, directory, suites, **env):
@@ -151,6 +153,9 @@ def scripts_python(work, full):
     if full:  # without `install`, `types` and `docs`: they call no library, or build one
         yield pytest_script(work, "suites", "python/tests", ["ring", "buffers", "spans",
                             "property", "threads", "process"], **site)
+        yield Script("pipeline through C", [sys.executable, "-B", work.source /
+                     "tests/pipeline/pipeline.py", work.out / "libfp_stages.so"],
+                     r"10000000 elements through C and back", site)
 
 
 # ---- Go ----
@@ -174,8 +179,14 @@ def build_go(work):
     for header in sorted((work.prefix / "include").rglob("*.h")):
         headers.update(header.read_bytes())
     env["CGO_CFLAGS"] = f"-O2 -g -DLIBFP_HEADERS={headers.hexdigest()[:8]}"
+    env.update(work.pkg_config())
     run(program, "test", "-c", "-o", work.out / "fp.test", cwd=work.source / "bindings/go",
-        env={**env, **work.pkg_config()})
+        env=env)
+    stages = work.out / "stages.o"
+    run(*cc(), "-c", work.source / "examples/pipeline/stages.c", *work.flags(), "-o", stages)
+    run("ar", "rc", work.out / "libfp_stages.a", stages)
+    run(program, "build", "-o", work.out / "pipeline", cwd=work.source / "tests/pipeline/go",
+        env={**env, "LIBRARY_PATH": str(work.out)})
 
 
 def scripts_go(work, full):
@@ -183,6 +194,8 @@ def scripts_go(work, full):
     source = work.source / "bindings/go"
     if full:
         yield Script("suite", program, r"--- PASS: TestConformance\b", cwd=source)
+        yield Script("pipeline through C", [work.out / "pipeline"],
+                     r"10000000 elements through C and back")
     else:
         yield Script("conformance", [*program, "-test.run", "^TestConformance"],
                      r"--- PASS: TestConformance\b", cwd=source)

@@ -54,7 +54,7 @@ def test_a_broken_library_is_found(broken, language, kept, tmp_path):
     work, digest = kept
     found = rehearsal.problems(language, work, library, tmp_path, False, digest)
     assert found, f"{language} runs on as if nothing had happened"
-    assert any(named in problem for problem in found), found
+    assert any(named in problem for problem in found), "\n".join(found)
     print(f"found: {language}: {next(p for p in found if named in p)}")
 
 

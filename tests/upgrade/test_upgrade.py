@@ -15,7 +15,8 @@ import rehearsal
 
 def test_old_programs_run_with_this_library(language, kept, library, tmp_path):
     work, digest = kept
-    assert rehearsal.problems(language, work, library, tmp_path, FULL, digest) == []
+    found = rehearsal.problems(language, work, library, tmp_path, FULL, digest)
+    assert not found, "\n".join(found)
 
 
 def test_new_programs_run_with_the_old_library(language, base, tmp_path):
@@ -26,4 +27,5 @@ def test_new_programs_run_with_the_old_library(language, base, tmp_path):
     work = programs.Work(base / "source", Path(os.environ["LIBFP_CURRENT"]), out)
     or_skip(programs.build, language, work)
     old = install.library_of(base / "prefix")
-    assert rehearsal.problems(language, work, old, tmp_path, FULL) == []
+    found = rehearsal.problems(language, work, old, tmp_path, FULL)
+    assert not found, "\n".join(found)
