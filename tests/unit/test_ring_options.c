@@ -209,9 +209,8 @@ static void size_rules_of_the_options(void)
 
 	memset(&big, 0, sizeof(big));
 	big.o = rt_opts(8, 8, mt_mt, 0);
-	CHECK_EQ(sizeof(fp_ring_opts), 48);
 	for (big.o.size = 0; big.o.size < 48; big.o.size++)
-		refused(&big.o, -EINVAL);
+		refused(&big.o, -EINVAL); /* below the first published size */
 	for (big.o.size = 48; big.o.size <= sizeof(big); big.o.size++)
 		accepted(&big.o);
 	big.o.size = sizeof(big);
@@ -219,7 +218,8 @@ static void size_rules_of_the_options(void)
 		big.tail[i] = 0x10;
 		fpt_where("tail byte %zu", i);
 		refused(&big.o, -E2BIG);
-		big.o.size = 48 + (uint32_t)i; /* the byte is not part of it */
+		/* The byte is not part of it. */
+		big.o.size = (uint32_t)(sizeof(big.o) + i);
 		accepted(&big.o);
 		big.o.size = sizeof(big);
 		big.tail[i] = 0;
