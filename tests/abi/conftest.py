@@ -3,7 +3,8 @@
 
 Each gate is a function that returns a list of problems; a test wants the list
 of the real tree to be empty, and more tests plant a break and want the gate to
-name it. A gate that cannot fail is no gate.
+name it. A gate that cannot fail is no gate. Tests of the real tree are marked
+`gate`; test_next.py runs them over copies of it, too.
 """
 
 import os
@@ -19,13 +20,21 @@ sys.path.insert(0, str(ROOT / "tools"))
 sys.dont_write_bytecode = True
 
 
-def run(*command, cwd=ROOT, check=True):
+def run(*command, cwd=ROOT, check=True, **environment):
     """Runs a program that must exist. Returns its result with text output."""
+    environment = {name: str(value) for name, value in environment.items()}
     done = subprocess.run([str(c) for c in command], cwd=cwd, text=True,
-                          capture_output=True, check=False)
+                          env=os.environ | environment, capture_output=True,
+                          check=False)
     if check and done.returncode:
         pytest.fail(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
     return done
+
+
+def expect_none(problems):
+    """For the gates over the tree: every problem is shown, whole."""
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
 
 
 def edit(path, old, new):
@@ -33,6 +42,25 @@ def edit(path, old, new):
     text = path.read_text()
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
     path.write_text(text.replace(old, new))
+
+
+def start(program, directory, *arguments):
+    """Runs a program with the libraries of a directory. It need not succeed."""
+    return run(program, *arguments, check=False, LD_LIBRARY_PATH=directory, LC_ALL="C")
+
+
+def copy_sources(place, names=None):
+    """Copies the source tree, or what is named of its top directory, to a new place."""
+    litter = shutil.ignore_patterns("build", "dist", "__pycache__", "*.egg-info")
+    place.mkdir(parents=True)
+    for path in sorted(ROOT.iterdir()):
+        if path.name in (".git", "build") or (names and path.name not in names):
+            continue
+        if path.is_dir():
+            shutil.copytree(path, place / path.name, ignore=litter)
+        else:
+            shutil.copy(path, place)
+    return place
 
 
 def copy_tree(place):

@@ -8,7 +8,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT, copy_tree, edit, run
+from conftest import ROOT, copy_tree, edit, expect_none, run
 
 from abigen import baseline, cli
 
@@ -18,17 +18,20 @@ REASON = "because a test says so"
 
 # ---- the tree ----
 
+@pytest.mark.gate
 def test_the_description_is_the_recorded_one():
-    assert baseline.description_problems(ROOT) == []
+    expect_none(baseline.description_problems(ROOT))
 
 
+@pytest.mark.gate
 def test_abidiff_sees_no_difference(debuginfo):
-    assert baseline.abidiff_problems(ROOT, debuginfo) == []
+    expect_none(baseline.abidiff_problems(ROOT, debuginfo))
 
 
+@pytest.mark.gate
 def test_every_recording_is_in_the_history():
     assert baseline.recorded(ROOT)
-    assert baseline.history_problems(ROOT) == []
+    expect_none(baseline.history_problems(ROOT))
 
 
 def test_every_recording_names_a_commit_of_its_version():

@@ -3,10 +3,9 @@
 with a mistake show that the program notices."""
 
 import os
-import subprocess
 
 import pytest
-from conftest import ROOT, edit
+from conftest import ROOT, edit, run
 
 DESCRIPTION = ROOT / "capi/libfp.abi.json"
 SCRIPTS = ROOT / "tests/conformance"
@@ -14,15 +13,15 @@ SCRIPTS = ROOT / "tests/conformance"
 
 def through_ffi(library, description, program, *arguments):
     """Runs one of the programs that call the library by its description."""
-    env = dict(os.environ, LIBFP_SO=str(library), LIBFP_ABI_JSON=str(description))
-    return subprocess.run([os.environ[program], *arguments], env=env, text=True,
-                          capture_output=True, check=False)
+    return run(os.environ[program], *arguments, check=False, LIBFP_SO=library,
+               LIBFP_ABI_JSON=description)
 
 
 def conformance(library, description):
     return through_ffi(library, description, "LIBFP_FFI_CONFORMANCE")
 
 
+@pytest.mark.gate
 def test_all_of_the_description_works_through_libffi(library):
     done = conformance(library, DESCRIPTION)
     print(done.stdout)

@@ -16,10 +16,12 @@ GEN = ROOT / "tools" / "gen"
 
 # ---- the real tree ----
 
+@pytest.mark.gate
 def test_regenerating_changes_nothing():
     assert run(GEN, "--check", cwd="/").stdout == ""
 
 
+@pytest.mark.gate
 def test_every_function_says_which_errors_it_returns():
     abi = json.loads((ROOT / "capi/libfp.abi.json").read_text())
     for function in abi["functions"]:

@@ -18,6 +18,7 @@ def compile_asserts(compiler, tree, tmp_path):
                "-o", tmp_path / "asserts.o", check=False)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_layout_is_the_frozen_one(compiler, tmp_path):
     done = compile_asserts(compiler, ROOT, tmp_path)
@@ -48,6 +49,7 @@ def test_a_planted_break_does_not_compile(compiler, old, new, tree, tmp_path):
         or "missing-field-initializers" in done.stderr
 
 
+@pytest.mark.gate
 def test_cffi_lays_the_structs_out_alike():
     ffi = cffi.FFI()
     ffi.cdef((ROOT / "python/src/libfp/_cdef.h").read_text())
@@ -62,6 +64,7 @@ def test_cffi_lays_the_structs_out_alike():
         assert ffi.typeof(callback["name"]).kind == "function"
 
 
+@pytest.mark.gate
 def test_the_swig_list_is_plain_c(tmp_path):
     source = tmp_path / "exports.c"
     source.write_text("#include <stdint.h>\n"

@@ -4,21 +4,10 @@ information can be kept in a file of its own."""
 
 import hashlib
 import re
-import shutil
 
-from conftest import ROOT, edit, run
+from conftest import copy_sources, edit, run
 
 NEEDED = ["CMakeLists.txt", "capi", "cmake", "pkgconfig", "src"]
-
-
-def copied(place):
-    place.mkdir(parents=True)
-    for name in NEEDED:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, place / name)
-        else:
-            shutil.copy(ROOT / name, place / name)
-    return place
 
 
 def built(source):
@@ -34,8 +23,8 @@ def digest(path):
 
 
 def test_two_builds_in_different_places_are_the_same_file(tmp_path):
-    one = built(copied(tmp_path / "one"))
-    other = built(copied(tmp_path / "somewhere/else/with-a-longer-name"))
+    one = built(copy_sources(tmp_path / "one", NEEDED))
+    other = built(copy_sources(tmp_path / "somewhere/else/with-a-longer-name", NEEDED))
     assert digest(one) == digest(other)
     # The planted break: libraries that know where they were built.
     for built_library in (one, other):

@@ -7,36 +7,42 @@ import platform
 
 import binary
 import pytest
-from conftest import ROOT, edit, run
+from conftest import ROOT, edit, expect_none, run
 
 
 # ---- the library ----
 
+@pytest.mark.gate
 def test_library_map_json_and_prototypes_name_the_same(library, tmp_path):
-    assert binary.name_problems(ROOT, library, tmp_path) == []
+    expect_none(binary.name_problems(ROOT, library, tmp_path))
 
 
+@pytest.mark.gate
 def test_the_library_is_linked_as_promised(library):
-    assert binary.link_problems(ROOT, library) == []
+    expect_none(binary.link_problems(ROOT, library))
 
 
+@pytest.mark.gate
 def test_the_library_has_no_constructors(library):
-    assert binary.constructor_problems(library) == []
+    expect_none(binary.constructor_problems(library))
 
 
+@pytest.mark.gate
 def test_the_library_is_small(library, tmp_path):
     print(f"libfp.so: {binary.stripped_size(library, tmp_path)} bytes stripped, "
           f"{len(binary.exported(library))} functions exported")
-    assert binary.size_problems(library, tmp_path) == []
+    expect_none(binary.size_problems(library, tmp_path))
 
 
+@pytest.mark.gate
 def test_thread_local_memory_is_small_and_initial_exec(library):
-    assert binary.tls_problems(library) == []
+    expect_none(binary.tls_problems(library))
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="marks of x86-64")
 def test_the_library_is_marked_for_control_flow_protection(library):
-    assert binary.mark_problems(library) == []
+    expect_none(binary.mark_problems(library))
 
 
 # ---- stand-ins ----

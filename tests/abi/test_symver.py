@@ -5,10 +5,9 @@ function, and a program gets the one that it was linked to. With the attribute
 the alias of a static library."""
 
 import json
-import os
 
 import pytest
-from conftest import ROOT, run
+from conftest import ROOT, run, start
 
 HERE = ROOT / "tests/abi/symver"
 ABI = json.loads((ROOT / "capi/libfp.abi.json").read_text())
@@ -60,14 +59,6 @@ def objects(tmp_path_factory):
 def program(path, compiler, *libraries):
     run(compiler, *FLAGS, HERE / "program.c", *libraries, "-pthread", "-o", path)
     return path
-
-
-def start(executable, directory):
-    os.environ["LD_LIBRARY_PATH"] = str(directory)
-    try:
-        return run(executable, check=False)
-    finally:
-        del os.environ["LD_LIBRARY_PATH"]
 
 
 @pytest.fixture(scope="module", params=WAYS)

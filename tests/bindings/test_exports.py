@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GO = "bindings/go/exports.txt"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_every_function_is_wrapped_or_left_out(binding):
     assert exports_problems(ROOT, binding) == []

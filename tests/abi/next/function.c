@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program of tomorrow: it calls a function that a library of today has not. Linked
+ * -z now it is not even started there.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <libfp.h>
+
+int main(void)
+{
+	printf("started\n");
+	fflush(stdout);
+	printf("%" PRId64 "\n", fp_ring_capacity_max());
+	return 0;
+}
