@@ -107,6 +107,15 @@ def constructor_problems(library):
     return problems
 
 
+def own_call_problems(library):
+    """A function of ours that we call through the loader may turn out to be that of
+    another copy in the process (copies.c)."""
+    relocated = re.findall(r" (\w+)@@?LIBFP_\S+ \+ ",
+                           run("readelf", "-rW", library).stdout)
+    return [f"{name} is called through the loader, which may know another one"
+            for name in sorted(set(relocated))]
+
+
 # ---- what it costs and how it is protected ----
 
 SIZE_LIMIT = 400 * 1024

@@ -28,6 +28,11 @@ def test_the_library_has_no_constructors(library):
 
 
 @pytest.mark.gate
+def test_the_library_calls_its_own_functions_directly(library):
+    expect_none(binary.own_call_problems(library))
+
+
+@pytest.mark.gate
 def test_the_library_is_small(library, tmp_path):
     print(f"libfp.so: {binary.stripped_size(library, tmp_path)} bytes stripped, "
           f"{len(binary.exported(library))} functions exported")
@@ -74,6 +79,7 @@ def test_a_stand_in_passes(tree):
     assert names(tree, library) == []
     assert binary.link_problems(tree, library) == []
     assert binary.constructor_problems(library) == []
+    assert binary.own_call_problems(library) == []
     assert binary.tls_problems(library) == []
     assert binary.mark_problems(library) == []
     assert binary.size_problems(library, tree) == []
@@ -149,6 +155,12 @@ def test_a_constructor_is_found(tree, kind):
     found = binary.constructor_problems(library)
     assert len(found) == 1
     assert "2 entries" in found[0]
+
+
+def test_a_call_through_the_loader_is_found(tree):
+    library = stand_in(tree, "int fpi_x(void) { return fp_ring_close(); }\n")
+    assert binary.own_call_problems(library) == [
+        "fp_ring_close is called through the loader, which may know another one"]
 
 
 def test_an_executable_stack_is_found(tree):
