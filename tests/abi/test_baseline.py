@@ -77,9 +77,10 @@ def template(tmp_path_factory):
     tree = copy_tree(tmp_path_factory.mktemp("tree"))
     shutil.copy(ROOT / "ABI.md", tree)
     shutil.rmtree(tree / baseline.PLACE)
-    done = record(tree, stand_in(tree), "--reason", REASON)
+    library = stand_in(tree)
+    done = record(tree, library, "--reason", REASON)
     assert done.returncode == 0, done.stderr
-    assert gates(tree) == []
+    assert gates(tree, library) == []
     return tree
 
 
@@ -89,10 +90,10 @@ def recorded(template, tmp_path):
     return shutil.copytree(template, tmp_path / "tree")
 
 
-def gates(tree):
+def gates(tree, library):
     """Of the whole gate, what is wrong with a tree and its stand-in."""
     return (baseline.description_problems(tree)
-            + baseline.abidiff_problems(tree, stand_in(tree))
+            + baseline.abidiff_problems(tree, library)
             + baseline.history_problems(tree))
 
 
@@ -100,31 +101,37 @@ RING = "capi/libfp/ring.h"
 BASE = "capi/libfp/base.h"
 CLOSE = "LIBFP_API int fp_ring_close(fp_ring *ring);"
 INIT = "LIBFP_RING_OPTS_INIT { sizeof(fp_ring_opts),"
-# name, file, old, new, what the description says, does abidiff see it as well
+# name, file, old, new, what the description says, what abidiff names, if it sees it.
+# Constants are not in debug information: there the description stands alone.
 BREAKS = [
     ("signature", RING, CLOSE, CLOSE.replace("ring)", "ring, uint32_t flags)"),
-     "fp_ring_close was int (fp_ring *), is int (fp_ring *, uint32_t)", True),
+     "fp_ring_close was int (fp_ring *), is int (fp_ring *, uint32_t)", "fp_ring_close"),
     ("result", RING, "int64_t fp_ring_count(", "int32_t fp_ring_count(",
-     "fp_ring_count was int64_t", True),
+     "fp_ring_count was int64_t", "fp_ring_count"),
     ("renamed_symbol", RING, CLOSE, CLOSE.replace("close", "shut"),
-     "function fp_ring_close is gone", True),
+     "function fp_ring_close is gone", "fp_ring_shut"),
     ("member_removed", RING, "\tuint32_t n1;\n\tuint32_t n2;\n", "",
-     "fp_ring_span.n1 was uint32_t n1 at 16, is uint64_t token at 16", True),
+     "fp_ring_span.n1 was uint32_t n1 at 16, is uint64_t token at 16", "fp_ring_span"),
     ("member_moved", RING, "\tuint32_t n1;\n\tuint32_t n2;",
-     "\tuint32_t n2;\n\tuint32_t n1;", "fp_ring_span.n1 was", True),
+     "\tuint32_t n2;\n\tuint32_t n1;", "fp_ring_span.n1 was",
+     "fp_ring_span"),
     ("member_type", RING, "\tuint32_t n1;", "\tint32_t n1;",
-     "fp_ring_span.n1 was uint32_t n1 at 16, is int32_t n1", True),
+     "fp_ring_span.n1 was uint32_t n1 at 16, is int32_t n1", "fp_ring_span"),
     ("struct_size", RING, "\tuint64_t token;", "\tuint64_t token;\n\tuint64_t more;",
-     "fp_ring_span: size was 32, is 40", True),
+     "fp_ring_span: size was 32, is 40", "fp_ring_span"),
     ("option_inserted", RING, "\tuint32_t capacity;",
      "\tuint64_t first;\n\tuint32_t capacity;",
-     "fp_ring_opts.capacity was uint32_t capacity at 16, is uint64_t first", True),
+     "fp_ring_opts.capacity was uint32_t capacity at 16, is uint64_t first",
+     "fp_ring_opts"),
+    ("option_removed", RING, "\tconst fp_allocator *allocator;", "",
+     "fp_ring_opts.allocator is gone", "fp_ring_opts"),
     ("constant", RING, "LIBFP_RING_ALIGN 128", "LIBFP_RING_ALIGN 64",
-     "LIBFP_RING_ALIGN was 128, is 64", False),
+     "LIBFP_RING_ALIGN was 128, is 64", None),
     ("constant_removed", BASE, "#define LIBFP_LOG_INFO 2", "",
-     "constant LIBFP_LOG_INFO is gone", False),
+     "constant LIBFP_LOG_INFO is gone", None),
     ("callback", BASE, "(*fp_log_handler)(uint32_t level,",
-     "(*fp_log_handler)(uint64_t level,", "fp_log_handler was void (uint32_t", True),
+     "(*fp_log_handler)(uint64_t level,", "fp_log_handler was void (uint32_t",
+     "fp_log_handler"),
 ]
 
 
@@ -137,14 +144,18 @@ def plant(tree, file, old, new):
     path.write_text(text)
 
 
-@pytest.mark.parametrize("file, old, new, message, visible", [b[1:] for b in BREAKS],
-                         ids=[b[0] for b in BREAKS])
-def test_a_break_is_found_and_not_recorded(recorded, file, old, new, message, visible):
+def each(breaks, columns=slice(1, None)):
+    return [pytest.param(*b[columns], id=b[0]) for b in breaks]
+
+
+@pytest.mark.parametrize("file, old, new, message, named", each(BREAKS))
+def test_a_break_is_found_and_not_recorded(recorded, file, old, new, message, named):
     plant(recorded, file, old, new)
     library = stand_in(recorded)
     found = baseline.description_problems(recorded)
     assert any(message in p and "incompatible" in p for p in found), found
-    assert bool(baseline.abidiff_problems(recorded, library)) == visible
+    seen = baseline.abidiff_problems(recorded, library)
+    assert [named in text for text in seen] == ([True] if named else []), seen
     before = snapshot(recorded)
     done = record(recorded, library, "--reason", REASON)
     assert done.returncode == 1
@@ -178,21 +189,31 @@ def raise_minor(tree):
     edit(tree / BASE, "#define LIBFP_VERSION_MINOR 9", "#define LIBFP_VERSION_MINOR 10")
 
 
-def test_a_break_with_a_new_minor_version_is_recorded_beside_the_old(recorded):
-    plant(recorded, RING, CLOSE, CLOSE.replace("close", "shut"))
+FOR_EVER = [b for b in BREAKS if b[0].startswith("option_")]
+FOR_A_MINOR = [b for b in BREAKS if b not in FOR_EVER]
+
+
+@pytest.mark.parametrize("file, old, new", each(FOR_A_MINOR, slice(1, 4)))
+def test_a_break_with_a_new_minor_version_passes_once_it_is_recorded(recorded, file, old,
+                                                                      new):
+    plant(recorded, file, old, new)
     raise_minor(recorded)
     library = stand_in(recorded)
-    assert any("was never recorded" in p for p in gates(recorded))
+    never = "libfp.so.0.10 was never recorded; run tools/abi-record"
+    assert baseline.description_problems(recorded) == [
+        f"{baseline.PLACE}/0.10.json: {never}"]
+    assert "0.10.xml is missing" in baseline.abidiff_problems(recorded, library)[0]
     assert record(recorded, library, "--reason", REASON).returncode == 0
-    assert gates(recorded) == []
-    assert set(baseline.recorded(recorded)) == {"0.9", "0.10"}
+    assert gates(recorded, library) == []
+    assert set(baseline.recorded(recorded)) == {"0.9", "0.10"}, "beside the old one"
     last = (recorded / "ABI.md").read_text().splitlines()[-1]
     assert last.startswith("| `LIBFP_0.10` |") and last.endswith(f"| {REASON} |")
 
 
-def test_options_keep_their_beginning_even_with_a_new_minor_version(recorded):
-    plant(recorded, RING, "\tuint32_t capacity;",
-          "\tuint64_t first;\n\tuint32_t capacity;")
+@pytest.mark.parametrize("file, old, new", each(FOR_EVER, slice(1, 4)))
+def test_options_keep_their_beginning_even_with_a_new_minor_version(recorded, file, old,
+                                                                     new):
+    plant(recorded, file, old, new)
     raise_minor(recorded)
     done = record(recorded, stand_in(recorded), "--reason", REASON)
     assert done.returncode == 1
@@ -227,7 +248,7 @@ def test_an_addition_must_be_recorded(recorded, add, name):
         f"{name}: added but not recorded; run tools/abi-record"]
     assert baseline.abidiff_problems(recorded, library) != []
     assert record(recorded, library, "--reason", REASON).returncode == 0
-    assert gates(recorded) == []
+    assert gates(recorded, library) == []
     assert f"| `{name}` | {REASON} |" in (recorded / "ABI.md").read_text()
 
 
