@@ -4,6 +4,8 @@ libraries with a planted break show that each gate can fail."""
 
 import json
 import platform
+import re
+import sys
 
 import binary
 import pytest
@@ -34,8 +36,6 @@ def test_the_library_calls_its_own_functions_directly(library):
 
 @pytest.mark.gate
 def test_the_library_is_small(library, tmp_path):
-    print(f"libfp.so: {binary.stripped_size(library, tmp_path)} bytes stripped, "
-          f"{len(binary.exported(library))} functions exported")
     expect_none(binary.size_problems(library, tmp_path))
 
 
@@ -48,6 +48,14 @@ def test_thread_local_memory_is_small_and_initial_exec(library):
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="marks of x86-64")
 def test_the_library_is_marked_for_control_flow_protection(library):
     expect_none(binary.mark_problems(library))
+
+
+def test_the_figures_are_shown_with_the_results(library):
+    shown = run(sys.executable, "-B", ROOT / "tests/abi/summary.py", library).stdout
+    assert re.fullmatch(rf"libfp\.so +{len(NAMES)} functions exported, \d{{5,}} bytes "
+                        r"stripped\n(\w+ +\d+ functions wrapped, \d+ left out\n)+", shown)
+    for line in shown.splitlines()[1:]:
+        assert sum(map(int, re.findall(r"\d+", line))) == len(NAMES), line
 
 
 # ---- stand-ins ----

@@ -22,6 +22,11 @@ BINDINGS = {
 }
 
 
+def language(binding):
+    """What a list is for: the name of its directory."""
+    return binding.split("/")[-2]
+
+
 def functions(root):
     """The names of all functions of the ABI."""
     abi = json.loads((root / "capi/libfp.abi.json").read_text(encoding="utf-8"))
