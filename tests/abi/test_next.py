@@ -89,11 +89,11 @@ def next_minor(tmp_path_factory):
     return made(tmp_path_factory.mktemp("0.10"), "0.10.patch")
 
 
-def program(path, tree, library, *options):
+def program(path, tree, library, binding="now"):
     """Compiles one of next/ with the headers of a tree, linked to a library."""
     run("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-I", tree / "capi",
         "-I", ROOT / "tests/support", HERE / f"{path.name}.c", library, "-o", path,
-        "-Wl,-z,now", *options)
+        f"-Wl,-z,{binding}")
     return path
 
 
@@ -167,11 +167,13 @@ def test_a_program_of_today_runs_with_it(next_patch, library, tmp_path):
 
 # ---- programs of tomorrow, libraries of today ----
 
-def test_a_new_function_is_found_missing_at_load(next_patch, library, tmp_path):
-    newer = program(tmp_path / "function", next_patch.tree, next_patch.library)
+@pytest.mark.parametrize("binding, first", [("now", ""), ("lazy", "started\n")])
+def test_a_program_ends_where_a_new_function_is_missing(next_patch, library, tmp_path,
+                                                        binding, first):
+    newer = program(tmp_path / "function", next_patch.tree, next_patch.library, binding)
     assert start(newer, next_patch.directory).stdout == f"started\n{1 << 30}\n"
     done = start(newer, library.parent)
-    assert done.returncode == 127 and done.stdout == "", "it was not started"
+    assert (done.returncode, done.stdout) == (127, first), "now: it was not started"
     assert ("symbol lookup error: " in done.stderr and "undefined symbol: "
             f"fp_ring_capacity_max, version {nodes(library).pop()}\n" in done.stderr)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program of tomorrow: it calls a function that a library of today has not. Linked
- * -z now it is not even started there.
+ * A program of tomorrow: it calls a function that a library of today has not. There it
+ * ends with the linker's message: linked -z now at load, else at the call.
  */
 #include <inttypes.h>
 #include <stdio.h>
