@@ -48,6 +48,11 @@ def run(*command, cwd=None, env=None):
     return done.stdout
 
 
+def git(*arguments):
+    """git in this tree, whoever owns it."""
+    return run("git", "-c", f"safe.directory={ROOT}", *arguments)
+
+
 def once(place, stamp, make):
     """Returns the directory `place`, filled by make(directory) unless that was done
     before for the same stamp. What an interrupted make has left is thrown away."""
@@ -76,11 +81,13 @@ def recorded_commit():
     if commit is None:
         raise Failed(f"{baseline.PLACE}/COMMIT has no line for {key}")
     try:
-        run("git", "cat-file", "-e", f"{commit}^{{tree}}")
+        git("cat-file", "-e", f"{commit}^{{tree}}")
     except Failed as error:
-        raise Failed(f"{commit} of {baseline.PLACE}/COMMIT is not here. A shallow clone "
-                     "gets it with: git fetch --unshallow. After a rebase, name there "
-                     f"what became of it.\n{error}") from None
+        if git("rev-parse", "--is-shallow-repository").strip() == "true":
+            raise Missing(f"a shallow clone does not have {commit}; "
+                          "it gets it with: git fetch --unshallow") from None
+        raise Failed(f"{commit} of {baseline.PLACE}/COMMIT is not here. After a rebase, "
+                     f"name there what became of it.\n{error}") from None
     return key, commit
 
 
@@ -89,7 +96,7 @@ def install(commit, directory):
     source, build = directory / "source", directory / "build"
     source.mkdir()
     archive = directory / "source.tar"
-    run("git", "archive", "-o", archive, commit)
+    git("archive", "-o", archive, commit)
     run("tar", "-xf", archive, "-C", source)
     archive.unlink()
     run("cmake", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release",

@@ -130,11 +130,14 @@ def test_what_an_interrupted_build_left_is_thrown_away(tmp_path):
     assert sorted(p.name for p in place.iterdir()) == ["STAMP", "whole"]
 
 
-def test_a_tree_without_history_is_skipped_and_a_short_one_fails(tmp_path, monkeypatch):
+def test_a_tree_without_history_is_skipped_and_a_wrong_one_fails(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "capi", tmp_path / "capi")
     monkeypatch.setattr(install, "ROOT", tmp_path)
     with pytest.raises(install.Missing, match="without its history"):
         install.recorded_commit()
     install.run("git", "init", "-q", tmp_path)
-    with pytest.raises(install.Failed, match="git fetch --unshallow"):
+    with pytest.raises(install.Failed, match="After a rebase"):
+        install.recorded_commit()
+    (tmp_path / ".git/shallow").write_text("0" * 39 + "1\n", encoding="utf-8")
+    with pytest.raises(install.Missing, match="git fetch --unshallow"):
         install.recorded_commit()
