@@ -76,8 +76,8 @@ void fpi_guard_reopen(struct fpi_guard *guard)
 void fpi_guard_let_out(struct fpi_guard *guard)
 {
 	/* They only log and leave. Bounded: misuse must not hang the one who destroys. */
-	for (int i = 0; i < GUARD_YIELDS &&
-			FPI_LOAD(&guard->inside, FPI_MO(GUARD_LET_OUT, ACQUIRE));
+	for (int i = 0;
+	     i < GUARD_YIELDS && FPI_LOAD(&guard->inside, FPI_MO(GUARD_LET_OUT, ACQUIRE));
 	     i++)
 		sched_yield();
 }

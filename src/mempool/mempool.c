@@ -15,16 +15,15 @@
 #include "mempool/mempool_internal.h"
 
 #define POOL_OPTS_FIRST 64 /* sizeof(fp_mempool_opts) as first published */
-#define POOL_FLAGS                                                             \
-	(LIBFP_STATS | LIBFP_CHECKED | LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT |   \
-	 LIBFP_MEM_NODE | LIBFP_POOL_NO_CACHE | LIBFP_POOL_ST_GET |            \
-	 LIBFP_POOL_ST_PUT)
+#define POOL_FLAGS                                                           \
+	(LIBFP_STATS | LIBFP_CHECKED | LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT | \
+	 LIBFP_MEM_NODE | LIBFP_POOL_NO_CACHE | LIBFP_POOL_ST_GET | LIBFP_POOL_ST_PUT)
 #define POOL_MEM_FLAGS (LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT | LIBFP_MEM_NODE)
 #define POOL_ALIGN_DEFAULT 8
 #define POOL_CACHE_DEFAULT 512
-#define POOL_CACHE_SHARE 8	/* a default cache is this part of the pool at most */
+#define POOL_CACHE_SHARE 8 /* a default cache is this part of the pool at most */
 #define POOL_SHARD_MAGAZINES 4
-#define POOL_GUARD_MIN 16	/* CHECKED: guard bytes at each end of an object */
+#define POOL_GUARD_MIN 16 /* CHECKED: guard bytes at each end of an object */
 
 static struct fpi_registry pool_names = FPI_REGISTRY_INIT;
 
@@ -45,9 +44,10 @@ static int check_sizes(fp_mempool_opts *o)
 	if (o->align == 0)
 		o->align = POOL_ALIGN_DEFAULT;
 	if (o->align & (o->align - 1) || o->align > LIBFP_POOL_ALIGN_MAX)
-		return fpi_refuse(-EINVAL,
-				  "fp_mempool_create: align %u is no power of two up to %d",
-				  o->align, LIBFP_POOL_ALIGN_MAX);
+		return fpi_refuse(
+			-EINVAL,
+			"fp_mempool_create: align %u is no power of two up to %d",
+			o->align, LIBFP_POOL_ALIGN_MAX);
 	return 0;
 }
 
@@ -58,7 +58,8 @@ static int check_caches(fp_mempool_opts *o)
 				  "fp_mempool_create: cache_size %u is above count or %d",
 				  o->cache_size, LIBFP_POOL_CACHE_MAX);
 	if (o->max_threads > LIBFP_POOL_THREADS_MAX)
-		return fpi_refuse(-EINVAL, "fp_mempool_create: max_threads %u is above %d",
+		return fpi_refuse(-EINVAL,
+				  "fp_mempool_create: max_threads %u is above %d",
 				  o->max_threads, LIBFP_POOL_THREADS_MAX);
 	if (o->max_threads == 0)
 		o->max_threads = LIBFP_POOL_THREADS_MAX;
@@ -82,8 +83,9 @@ static int read_opts(fp_mempool_opts *o, const fp_mempool_opts *opts)
 	int err = fpi_opts_read(o, sizeof(*o), POOL_OPTS_FIRST, opts);
 
 	if (err)
-		return fpi_refuse(err, "fp_mempool_create: options missing, misaligned or "
-				       "of a size this library does not know");
+		return fpi_refuse(err,
+				  "fp_mempool_create: options missing, misaligned or "
+				  "of a size this library does not know");
 	if (o->flags & ~(uint32_t)POOL_FLAGS)
 		return fpi_refuse(-EOPNOTSUPP, "fp_mempool_create: unknown flags %#x",
 				  o->flags);
@@ -185,12 +187,23 @@ static int get_memory(fp_mempool *p, const fp_mempool_opts *o)
 	return err;
 }
 
+static int for_each(fp_mempool *p, fp_mempool_object_fn fn, void *user)
+{
+	for (uint64_t i = 0; i < p->capacity; i++) {
+		int rc = fn(fpi_pool_object(p, i), (uint32_t)i, user);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int construct(fp_mempool *p, const fp_mempool_opts *o)
 {
 	int rc = 0;
 
 	if (o->constructor)
-		rc = fp_mempool_for_each(p, o->constructor, o->user);
+		rc = for_each(p, o->constructor, o->user);
 	if (rc)
 		return fpi_refuse(rc < 0 ? rc : -ECANCELED,
 				  "fp_mempool_create: the constructor returned %d", rc);
@@ -381,13 +394,7 @@ void *fp_mempool_object(const fp_mempool *pool, uint64_t index)
 
 int fp_mempool_contains(const fp_mempool *pool, const void *ptr)
 {
-	uint64_t offset;
-
-	if (!pool)
-		return -EINVAL;
-	offset = (uint64_t)((uintptr_t)ptr - (uintptr_t)pool->base);
-	return offset < pool->capacity * pool->stride &&
-	       offset % pool->stride < pool->object_size;
+	return pool ? fpi_pool_contains(pool, ptr) : -EINVAL;
 }
 
 void *fp_mempool_base(const fp_mempool *pool)
@@ -407,15 +414,7 @@ int64_t fp_mempool_object_size(const fp_mempool *pool)
 
 int fp_mempool_for_each(fp_mempool *pool, fp_mempool_object_fn fn, void *user)
 {
-	if (!pool || !fn)
-		return -EINVAL;
-	for (uint64_t i = 0; i < pool->capacity; i++) {
-		int rc = fn(fpi_pool_object(pool, i), (uint32_t)i, user);
-
-		if (rc)
-			return rc;
-	}
-	return 0;
+	return pool && fn ? for_each(pool, fn, user) : -EINVAL;
 }
 
 /* ---- counts ---- */

@@ -68,7 +68,8 @@ static void audit_shard(struct audit *a, const struct fpi_shard *s)
 
 static void audit_caches(struct audit *a)
 {
-	const fp_mempool_cache *c = FPI_LOAD(&a->pool->caches, FPI_MO(POOL_CACHES, ACQUIRE));
+	const fp_mempool_cache *c =
+		FPI_LOAD(&a->pool->caches, FPI_MO(POOL_CACHES, ACQUIRE));
 
 	for (; c; c = c->next) {
 		if (fpi_cache_count(c) > a->pool->cache_size)
@@ -89,8 +90,9 @@ static void audit_contents(struct audit *a)
 		int taken = FPI_LOAD(&p->records[i].taker, FPI_RELAXED) != 0;
 
 		if (available == taken)
-			fault(a, taken ? "an object is available and in use" :
-					 "an object is neither available nor in use",
+			fault(a,
+			      taken ? "an object is available and in use" :
+				      "an object is neither available nor in use",
 			      fpi_pool_object(p, i));
 		if (!fpi_object_guards_intact(p, i))
 			fault(a, "an object was written to beyond its ends",

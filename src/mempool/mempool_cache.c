@@ -163,7 +163,8 @@ static fp_mempool_cache *take_spare(fp_mempool *p)
 }
 
 /* A cache of this kind: a spare one, or a new one. NULL: no memory. */
-static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind, uint32_t shard)
+static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind,
+				   uint32_t shard)
 {
 	fp_mempool_cache *c = take_spare(p);
 
@@ -359,7 +360,8 @@ void fpi_pool_free_caches(fp_mempool *p)
 
 /* ---- the exported calls on caches ---- */
 
-int64_t fp_mempool_flush(fp_mempool *pool)
+/* The calling thread's cache; how many, or an error. */
+static int64_t flush_own(fp_mempool *pool)
 {
 	fp_mempool_cache *c;
 	int64_t given = 0;
@@ -379,9 +381,14 @@ int64_t fp_mempool_flush(fp_mempool *pool)
 	return given;
 }
 
+int64_t fp_mempool_flush(fp_mempool *pool)
+{
+	return flush_own(pool);
+}
+
 int64_t fp_mempool_reclaim(fp_mempool *pool)
 {
-	int64_t remain = 0, flushed = fp_mempool_flush(pool);
+	int64_t remain = 0, flushed = flush_own(pool);
 	uint32_t mine;
 
 	if (flushed < 0)
@@ -391,8 +398,8 @@ int64_t fp_mempool_reclaim(fp_mempool *pool)
 	mine = fpi_thread_slot();
 	for (uint32_t slot = 0; slot < FPI_THREAD_SLOTS; slot++) {
 		/* Partner: POOL_OWN. */
-		fp_mempool_cache *c = FPI_LOAD(&pool->own[slot],
-					       FPI_MO(POOL_OWN_OTHER, ACQUIRE));
+		fp_mempool_cache *c =
+			FPI_LOAD(&pool->own[slot], FPI_MO(POOL_OWN_OTHER, ACQUIRE));
 
 		if (!c || slot == mine)
 			continue;

@@ -8,16 +8,18 @@
 #ifdef FPI_COPY_OVERRIDDEN
 
 /* Model: magazines are checked for races, tables are the caller's own. */
-void fpi_take_objects(void **to, void *const *end, uint64_t n)
+int32_t fpi_take_objects(void **to, void *const *end, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
 		to[i] = FPI_PLAIN_LOAD(&end[-1 - (int64_t)i]);
+	return (int32_t)n;
 }
 
-void fpi_put_objects(void **to, void *const *from, uint64_t n)
+int32_t fpi_put_objects(void **to, void *const *from, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
 		FPI_PLAIN_STORE(&to[i], from[i]);
+	return (int32_t)n;
 }
 
 fpi_take_objects_fn *fpi_take_objects_for(int avx2)
@@ -38,20 +40,24 @@ fpi_put_objects_fn *fpi_put_objects_for(int avx2)
 #include <immintrin.h>
 #endif
 
-void fpi_take_objects(void **to, void *const *end, uint64_t n)
+int32_t fpi_take_objects(void **to, void *const *end, uint64_t n)
 {
-	for (; n >= 4; n -= 4, to += 4, end -= 4) {
-		fpi_swap_pair(to, end - 2);
-		fpi_swap_pair(to + 2, end - 4);
+	uint64_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		fpi_swap_pair(to + i, end - i - 2);
+		fpi_swap_pair(to + i + 2, end - i - 4);
 	}
-	if (n)
-		fpi_take_few(to, end, n);
+	if (i < n)
+		fpi_take_few(to + i, end - i, n - i);
+	return (int32_t)n;
 }
 
-void fpi_put_objects(void **to, void *const *from, uint64_t n)
+int32_t fpi_put_objects(void **to, void *const *from, uint64_t n)
 {
 	if (n)
 		fpi_copy(to, from, n * sizeof(*to));
+	return (int32_t)n;
 }
 
 #if defined(__x86_64__)
@@ -66,15 +72,15 @@ __attribute__((target("avx2"))) static void take4_avx2(void **to, void *const *f
 }
 
 /* The last move overlaps the one before where n is no multiple of 4. */
-__attribute__((target("avx2"))) static void take_avx2(void **to, void *const *end,
-						      uint64_t n)
+__attribute__((target("avx2"))) static int32_t take_avx2(void **to, void *const *end,
+							 uint64_t n)
 {
 	uint64_t i = 0;
 
 	if (n < 4) {
 		if (n)
 			fpi_take_few(to, end, n);
-		return;
+		return (int32_t)n;
 	}
 	for (; i + 16 <= n; i += 16) {
 		take4_avx2(to + i, end - i - 4);
@@ -86,13 +92,15 @@ __attribute__((target("avx2"))) static void take_avx2(void **to, void *const *en
 		take4_avx2(to + i, end - i - 4);
 	if (i < n)
 		take4_avx2(to + n - 4, end - n);
+	return (int32_t)n;
 }
 
-__attribute__((target("avx2"))) static void put_avx2(void **to, void *const *from,
-						     uint64_t n)
+__attribute__((target("avx2"))) static int32_t put_avx2(void **to, void *const *from,
+							uint64_t n)
 {
 	if (n)
 		fpi_copy_with(to, from, n * sizeof(*to), 1);
+	return (int32_t)n;
 }
 
 #endif

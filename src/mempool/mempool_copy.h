@@ -15,10 +15,12 @@
 
 #define FPI_POOL_FEW 8 /* pointers: from here on through a function for the CPU */
 
-/* Copies the n pointers before `end`, the last one first. */
-typedef void fpi_take_objects_fn(void **to, void *const *end, uint64_t n);
-/* Copies n pointers in order. */
-typedef void fpi_put_objects_fn(void **to, void *const *from, uint64_t n);
+/*
+ * take copies the n pointers before `end`, the last one first; put copies n pointers
+ * in order. Both return n, so that the exported calls can end in them.
+ */
+typedef int32_t fpi_take_objects_fn(void **to, void *const *end, uint64_t n);
+typedef int32_t fpi_put_objects_fn(void **to, void *const *from, uint64_t n);
 
 fpi_take_objects_fn fpi_take_objects;
 fpi_put_objects_fn fpi_put_objects;

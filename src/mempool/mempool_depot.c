@@ -454,7 +454,8 @@ void fpi_depot_init(fp_mempool *p, unsigned char *memory)
 
 	/* From the last object on: the first gets return the first objects. */
 	for (uint64_t i = magazines; i-- > 0;) {
-		struct fpi_magazine *m = (struct fpi_magazine *)(void *)(memory + i * bytes);
+		struct fpi_magazine *m =
+			(struct fpi_magazine *)(void *)(memory + i * bytes);
 		struct fpi_shard *s = &p->shard[i & (p->shards - 1)];
 		uint64_t n = left - i * p->magazine_size;
 

@@ -84,10 +84,16 @@ static FPI_NOINLINE int put_one_slow(fp_mempool *p, void *object)
 
 /* ---- from and to the loaded magazine ---- */
 
+/* Objects of the loaded magazine. */
+FPI_INLINE uint32_t count_of(const fp_mempool_cache *c)
+{
+	return FPI_LOAD(&c->count, FPI_RELAXED);
+}
+
 /* 1: done. */
 FPI_INLINE int take_one(fp_mempool_cache *c, void **object)
 {
-	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
+	uint32_t count = count_of(c);
 
 	if (FPI_UNLIKELY(count == 0))
 		return 0;
@@ -98,7 +104,7 @@ FPI_INLINE int take_one(fp_mempool_cache *c, void **object)
 
 FPI_INLINE int give_one(fp_mempool_cache *c, void *object)
 {
-	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
+	uint32_t count = count_of(c);
 
 	if (FPI_UNLIKELY(count >= c->limit))
 		return 0;
@@ -107,38 +113,35 @@ FPI_INLINE int give_one(fp_mempool_cache *c, void *object)
 	return 1;
 }
 
-/* n >= 1, as the comparisons with wrapped numbers see to. 1: done. */
-FPI_INLINE int take(const fp_mempool *p, fp_mempool_cache *c, void **objects, uint32_t n)
+/* Whether the loaded magazine serves n; n >= 1, since n - 1 wraps for 0. */
+FPI_INLINE int can_take(uint32_t count, uint32_t n)
 {
-	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
-
-	if (FPI_UNLIKELY(n - 1 >= count))
-		return 0;
-	if (n <= FPI_POOL_FEW) {
-		fpi_take_few(objects, c->objects + count, n);
-		FPI_STORE(&c->count, count - n, FPI_RELAXED);
-	} else {
-		FPI_STORE(&c->count, count - n, FPI_RELAXED);
-		p->take_many(objects, c->objects + count, n);
-	}
-	return 1;
+	return n - 1 < count;
 }
 
-FPI_INLINE int give(const fp_mempool *p, fp_mempool_cache *c, void *const *objects,
-		    uint32_t n)
+FPI_INLINE int can_give(const fp_mempool_cache *c, uint32_t count, uint32_t n)
 {
-	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
+	return n - 1 < c->limit - count;
+}
 
-	if (FPI_UNLIKELY(n - 1 >= c->limit - count))
-		return 0;
-	if (n <= FPI_POOL_FEW) {
-		fpi_put_few(c->objects + count, objects, n);
-		FPI_STORE(&c->count, count + n, FPI_RELAXED);
-	} else {
-		FPI_STORE(&c->count, count + n, FPI_RELAXED);
-		p->put_many(c->objects + count, objects, n);
-	}
-	return 1;
+FPI_INLINE int32_t take(const fp_mempool *p, fp_mempool_cache *c, void **objects,
+			uint32_t n, uint32_t count)
+{
+	FPI_STORE(&c->count, count - n, FPI_RELAXED);
+	if (n > FPI_POOL_FEW)
+		return p->take_many(objects, c->objects + count, n);
+	fpi_take_few(objects, c->objects + count, n);
+	return (int32_t)n;
+}
+
+FPI_INLINE int32_t give(const fp_mempool *p, fp_mempool_cache *c, void *const *objects,
+			uint32_t n, uint32_t count)
+{
+	FPI_STORE(&c->count, count + n, FPI_RELAXED);
+	if (n > FPI_POOL_FEW)
+		return p->put_many(c->objects + count, objects, n);
+	fpi_put_few(c->objects + count, objects, n);
+	return (int32_t)n;
 }
 
 /* ---- the exported calls ---- */
@@ -171,24 +174,32 @@ int fp_mempool_put(fp_mempool *pool, void *object)
 int32_t fp_mempool_get_bulk(fp_mempool *pool, void **objects, uint32_t n)
 {
 	fp_mempool_cache *c;
+	uint32_t count;
 
 	if (FPI_UNLIKELY(!pool || !objects))
 		return get_slow(pool, objects, n);
 	c = fpi_pool_fast_cache(pool);
-	if (FPI_LIKELY(c != NULL) && FPI_LIKELY(take(pool, c, objects, n)))
-		return (int32_t)n;
+	if (FPI_UNLIKELY(!c))
+		return get_slow(pool, objects, n);
+	count = count_of(c);
+	if (FPI_LIKELY(can_take(count, n)))
+		return take(pool, c, objects, n, count);
 	return get_slow(pool, objects, n);
 }
 
 int32_t fp_mempool_put_bulk(fp_mempool *pool, void *const *objects, uint32_t n)
 {
 	fp_mempool_cache *c;
+	uint32_t count;
 
 	if (FPI_UNLIKELY(!pool || !objects))
 		return put_slow(pool, objects, n);
 	c = fpi_pool_fast_cache(pool);
-	if (FPI_LIKELY(c != NULL) && FPI_LIKELY(give(pool, c, objects, n)))
-		return (int32_t)n;
+	if (FPI_UNLIKELY(!c))
+		return put_slow(pool, objects, n);
+	count = count_of(c);
+	if (FPI_LIKELY(can_give(c, count, n)))
+		return give(pool, c, objects, n, count);
 	return put_slow(pool, objects, n);
 }
 
@@ -249,17 +260,23 @@ int fp_mempool_put_via_cache(fp_mempool *pool, fp_mempool_cache *cache, void *ob
 int32_t fp_mempool_get_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
 				      void **objects, uint32_t n)
 {
-	if (FPI_LIKELY(objects != NULL) && plain_cache(pool, cache) &&
-	    FPI_LIKELY(take(pool, cache, objects, n)))
-		return (int32_t)n;
+	if (FPI_LIKELY(objects != NULL) && plain_cache(pool, cache)) {
+		uint32_t count = count_of(cache);
+
+		if (FPI_LIKELY(can_take(count, n)))
+			return take(pool, cache, objects, n, count);
+	}
 	return get_via_slow(pool, cache, objects, n);
 }
 
 int32_t fp_mempool_put_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
 				      void *const *objects, uint32_t n)
 {
-	if (FPI_LIKELY(objects != NULL) && plain_cache(pool, cache) &&
-	    FPI_LIKELY(give(pool, cache, objects, n)))
-		return (int32_t)n;
+	if (FPI_LIKELY(objects != NULL) && plain_cache(pool, cache)) {
+		uint32_t count = count_of(cache);
+
+		if (FPI_LIKELY(can_give(cache, count, n)))
+			return give(pool, cache, objects, n, count);
+	}
 	return put_via_slow(pool, cache, objects, n);
 }

@@ -68,7 +68,8 @@ static int enter_owner(fp_mempool *p, fpi_atomic_u32 *owner, const char *what)
 
 	if (!other)
 		return 0;
-	fpi_log(LIBFP_LOG_ERROR, "pool %s: thread %u entered %s while thread %u is inside",
+	fpi_log(LIBFP_LOG_ERROR,
+		"pool %s: thread %u entered %s while thread %u is inside",
 		fpi_pool_name(p), self(), what, other);
 	return misuse(p, -EBUSY);
 }
@@ -218,8 +219,7 @@ static void note_taken(fp_mempool *p, void *const *objects, uint32_t n)
 	uint64_t now = now_ns();
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct fpi_object_record *r =
-			&p->records[fpi_pool_index(p, objects[i])];
+		struct fpi_object_record *r = &p->records[fpi_pool_index(p, objects[i])];
 
 		FPI_STORE(&r->since_ns, now, FPI_RELAXED);
 		FPI_STORE(&r->tag, 0, FPI_RELAXED);
@@ -239,8 +239,8 @@ static int32_t accept(fp_mempool *p, void *object, uint32_t *taker)
 	if (index < 0) {
 		fpi_log(LIBFP_LOG_ERROR, "pool %s: thread %u put %p, which is %s",
 			fpi_pool_name(p), self(), object,
-			fp_mempool_contains(p, object) == 1 ? "inside an object of it" :
-							      "no object of it");
+			fpi_pool_contains(p, object) ? "inside an object of it" :
+						       "no object of it");
 		return misuse(p, -EFAULT);
 	}
 	r = &p->records[index];

@@ -42,9 +42,9 @@ struct fpi_magazine {
 /* A part of the depot. All but the atomics only under the lock. */
 struct fpi_shard {
 	FPI_OWN_LINES struct fpi_lock lock;
-	fpi_atomic_u32 count; /* objects */
-	fpi_atomic_u32 adds;  /* times that objects were added; wraps */
-	fpi_atomic_u32 empties; /* magazines in `empty` */
+	fpi_atomic_u32 count;	     /* objects */
+	fpi_atomic_u32 adds;	     /* times that objects were added; wraps */
+	fpi_atomic_u32 empties;	     /* magazines in `empty` */
 	struct fpi_magazine *loaded; /* with objects, the last one given first */
 	struct fpi_magazine *empty;
 };
@@ -67,17 +67,17 @@ struct fpi_pool_counters {
 struct fp_mempool_cache {
 	/* line 1: the fast path */
 	FPI_OWN_LINES fpi_atomic_u32 count; /* objects in the loaded magazine */
-	uint32_t limit;	 /* of count: the magazine's size, less if the cache's size
+	uint32_t limit; /* of count: the magazine's size, less if the cache's size
 			  * leaves less beside `previous` */
-	void **objects;	 /* of the loaded magazine */
+	void **objects; /* of the loaded magazine */
 	struct fpi_magazine *loaded;
 	struct fpi_magazine *previous;
 	fpi_atomic_u32 previous_count;
 	uint32_t window;       /* objects or places shown by the last reserve */
 	uint32_t window_count; /* `count` then: another call since has changed it */
 	uint8_t window_way;    /* enum fpi_cache_way */
-	uint8_t last_miss;     /* enum fpi_cache_way: which way the depot was last asked */
-	uint16_t shard;	       /* where this cache goes first */
+	uint8_t last_miss; /* enum fpi_cache_way: which way the depot was last asked */
+	uint16_t shard;	   /* where this cache goes first */
 
 	fp_mempool *pool;
 	struct fp_mempool_cache *next;	     /* of all caches of the pool */
@@ -85,7 +85,6 @@ struct fp_mempool_cache {
 	fpi_atomic_u32 kind;		     /* enum fpi_cache_kind */
 	fpi_atomic_u32 asked;		     /* to give back: fp_mempool_reclaim() */
 	fpi_atomic_u32 owner;		     /* CHECKED: the thread inside a call on it */
-	uint64_t taken_at;		     /* depot exchanges so far: for cache_hits */
 	struct fpi_pool_counters counters;
 	struct fpi_mem mem;
 };
@@ -115,14 +114,14 @@ struct fp_mempool {
 	uint64_t object_size;
 	uint64_t capacity;
 	uint32_t flags;
-	uint32_t generation;	/* fork generation of create */
+	uint32_t generation; /* fork generation of create */
 	uint32_t magazine_size;
-	uint32_t cache_size;	/* of every cache */
-	uint32_t max_threads;	/* with a cache; 0: no thread caches */
-	uint32_t shards;	/* a power of two */
-	uint32_t single;	/* both ST promises: no locks, one cache */
-	uint32_t constructed;	/* CHECKED: contents are kept, so not poisoned */
-	uint32_t guard_bytes;	/* CHECKED: before and behind each object */
+	uint32_t cache_size;  /* of every cache */
+	uint32_t max_threads; /* with a cache; 0: no thread caches */
+	uint32_t shards;      /* a power of two */
+	uint32_t single;      /* both ST promises: no locks, one cache */
+	uint32_t constructed; /* CHECKED: contents are kept, so not poisoned */
+	uint32_t guard_bytes; /* CHECKED: before and behind each object */
 	struct fpi_object_record *records; /* CHECKED, else NULL */
 	struct fpi_shard *shard;
 
@@ -259,6 +258,14 @@ FPI_INLINE int64_t fpi_pool_index(const fp_mempool *p, const void *ptr)
 	uint64_t index = offset / p->stride;
 
 	return index < p->capacity && index * p->stride == offset ? (int64_t)index : -1;
+}
+
+/* Whether ptr points into an object. */
+FPI_INLINE int fpi_pool_contains(const fp_mempool *p, const void *ptr)
+{
+	uint64_t offset = (uint64_t)((uintptr_t)ptr - (uintptr_t)p->base);
+
+	return offset < p->capacity * p->stride && offset % p->stride < p->object_size;
 }
 
 FPI_INLINE void *fpi_pool_object(const fp_mempool *p, uint64_t index)

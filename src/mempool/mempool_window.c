@@ -80,34 +80,61 @@ static FPI_NOINLINE uint32_t gather(fp_mempool *p, fp_mempool_cache *c, uint32_t
 
 /* ---- windows ---- */
 
-static void open_window(fp_mempool_cache *c, uint32_t n, enum fpi_cache_way way)
+FPI_INLINE void open_window(fp_mempool_cache *c, uint32_t n, uint32_t count,
+			    enum fpi_cache_way way)
 {
 	c->window = n;
-	c->window_count = FPI_LOAD(&c->count, FPI_RELAXED);
+	c->window_count = count;
 	c->window_way = (uint8_t)way;
 }
 
-/* NULL: no window of this way is open, or it is smaller than k. */
-static void **window_of(const fp_mempool_cache *c, uint32_t k, enum fpi_cache_way way)
+/* Whether the last reserve was of this way and for at least k. */
+FPI_INLINE int window_open(const fp_mempool_cache *c, uint32_t k, enum fpi_cache_way way)
+{
+	return c->window_way == way && k <= c->window &&
+	       c->window_count == FPI_LOAD(&c->count, FPI_RELAXED);
+}
+
+static FPI_NOINLINE int32_t get_window_gathered(fp_mempool *p, fp_mempool_cache *c,
+						uint32_t n, void *const **window)
+{
+	uint32_t half = p->magazine_size, count;
+
+	n = gather(p, c, n < half ? n : half);
+	count = FPI_LOAD(&c->count, FPI_RELAXED);
+	open_window(c, n, count, FPI_WAY_GET);
+	if (n)
+		*window = c->objects + count - n;
+	return (int32_t)n;
+}
+
+static FPI_NOINLINE int32_t put_window_arranged(fp_mempool *p, fp_mempool_cache *c,
+						uint32_t n, void ***window)
 {
 	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
 
-	if (c->window_way != way || c->window_count != count || k > c->window)
-		return NULL;
-	return c->objects + (way == FPI_WAY_GET ? count - c->window : count);
+	if (n > c->limit - count && count) {
+		fpi_cache_make_room(p, c);
+		count = FPI_LOAD(&c->count, FPI_RELAXED);
+	}
+	if (n > c->limit - count)
+		n = c->limit - count;
+	open_window(c, n, count, FPI_WAY_PUT);
+	if (n)
+		*window = c->objects + count;
+	return (int32_t)n;
 }
 
+/* n - 1 wraps for 0: that goes the slow way too. */
 FPI_INLINE int32_t get_window(fp_mempool *p, fp_mempool_cache *c, uint32_t n,
 			      void *const **window)
 {
-	if (FPI_UNLIKELY(n > FPI_LOAD(&c->count, FPI_RELAXED))) {
-		uint32_t half = p->magazine_size;
+	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
 
-		n = gather(p, c, n < half ? n : half);
-	}
-	open_window(c, n, FPI_WAY_GET);
-	if (n)
-		*window = c->objects + c->window_count - n;
+	if (FPI_UNLIKELY(n - 1 >= count))
+		return get_window_gathered(p, c, n, window);
+	open_window(c, n, count, FPI_WAY_GET);
+	*window = c->objects + count - n;
 	return (int32_t)n;
 }
 
@@ -116,23 +143,28 @@ FPI_INLINE int32_t put_window(fp_mempool *p, fp_mempool_cache *c, uint32_t n,
 {
 	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
 
-	if (FPI_UNLIKELY(n > c->limit - count) && count) {
-		fpi_cache_make_room(p, c);
-		count = FPI_LOAD(&c->count, FPI_RELAXED);
-	}
-	if (n > c->limit - count)
-		n = c->limit - count;
-	open_window(c, n, FPI_WAY_PUT);
-	if (n)
-		*window = c->objects + count;
+	if (FPI_UNLIKELY(n - 1 >= c->limit - count))
+		return put_window_arranged(p, c, n, window);
+	open_window(c, n, count, FPI_WAY_PUT);
+	*window = c->objects + count;
 	return (int32_t)n;
 }
 
 /* The first k of the window go; those above them move down. */
-FPI_INLINE int32_t take_window(fp_mempool_cache *c, void **from, uint32_t k)
+static FPI_NOINLINE int32_t take_part(fp_mempool_cache *c, uint32_t k)
+{
+	void **from = c->objects + c->window_count - c->window;
+
+	memmove(from, from + k, (c->window - k) * sizeof(*from));
+	FPI_STORE(&c->count, c->window_count - k, FPI_RELAXED);
+	c->window_way = FPI_WAY_NONE;
+	return (int32_t)k;
+}
+
+FPI_INLINE int32_t take_window(fp_mempool_cache *c, uint32_t k)
 {
 	if (FPI_UNLIKELY(k != c->window))
-		memmove(from, from + k, (c->window - k) * sizeof(*from));
+		return take_part(c, k);
 	FPI_STORE(&c->count, c->window_count - k, FPI_RELAXED);
 	c->window_way = FPI_WAY_NONE;
 	return (int32_t)k;
@@ -159,8 +191,7 @@ static int32_t reserve_get(fp_mempool *p, fp_mempool_cache *c, uint32_t n,
 	return got;
 }
 
-static int32_t reserve_put(fp_mempool *p, fp_mempool_cache *c, uint32_t n,
-			   void ***window)
+static int32_t reserve_put(fp_mempool *p, fp_mempool_cache *c, uint32_t n, void ***window)
 {
 	int32_t got = fpi_pool_enter(p, c, FPI_WAY_PUT);
 
@@ -174,14 +205,15 @@ static int32_t reserve_put(fp_mempool *p, fp_mempool_cache *c, uint32_t n,
 static int32_t commit_get(fp_mempool *p, fp_mempool_cache *c, uint32_t k)
 {
 	int32_t got = fpi_pool_enter(p, c, FPI_WAY_GET);
-	void **from;
 
 	if (got)
 		return got;
-	from = window_of(c, k, FPI_WAY_GET);
-	got = from ? fpi_guarded_window_get(p, c, from, k) : -EINVAL;
+	got = -EINVAL;
+	if (window_open(c, k, FPI_WAY_GET))
+		got = fpi_guarded_window_get(p, c,
+					     c->objects + c->window_count - c->window, k);
 	if (got >= 0)
-		take_window(c, from, k);
+		take_window(c, k);
 	fpi_pool_leave_call(p, c, FPI_WAY_GET);
 	return got;
 }
@@ -189,12 +221,12 @@ static int32_t commit_get(fp_mempool *p, fp_mempool_cache *c, uint32_t k)
 static int32_t commit_put(fp_mempool *p, fp_mempool_cache *c, uint32_t k)
 {
 	int32_t put = fpi_pool_enter(p, c, FPI_WAY_PUT);
-	void **at;
 
 	if (put)
 		return put;
-	at = window_of(c, k, FPI_WAY_PUT);
-	put = at ? fpi_guarded_window_put(p, c, at, k) : -EINVAL;
+	put = -EINVAL;
+	if (window_open(c, k, FPI_WAY_PUT))
+		put = fpi_guarded_window_put(p, c, c->objects + c->window_count, k);
 	if (put >= 0)
 		give_window(c, k);
 	fpi_pool_leave_call(p, c, FPI_WAY_PUT);
@@ -264,15 +296,13 @@ int32_t fp_mempool_get_reserve(fp_mempool *pool, uint32_t n, void *const **windo
 int32_t fp_mempool_get_commit(fp_mempool *pool, uint32_t k)
 {
 	fp_mempool_cache *c;
-	void **from;
 
 	if (FPI_UNLIKELY(!pool))
 		return -EINVAL;
 	c = fpi_pool_fast_cache(pool);
 	if (FPI_UNLIKELY(!c))
 		return commit_slow(pool, k, FPI_WAY_GET);
-	from = window_of(c, k, FPI_WAY_GET);
-	return FPI_LIKELY(from != NULL) ? take_window(c, from, k) : -EINVAL;
+	return FPI_LIKELY(window_open(c, k, FPI_WAY_GET)) ? take_window(c, k) : -EINVAL;
 }
 
 int32_t fp_mempool_put_reserve(fp_mempool *pool, uint32_t n, void ***window)
@@ -296,8 +326,7 @@ int32_t fp_mempool_put_commit(fp_mempool *pool, uint32_t k)
 	c = fpi_pool_fast_cache(pool);
 	if (FPI_UNLIKELY(!c))
 		return commit_slow(pool, k, FPI_WAY_PUT);
-	return FPI_LIKELY(window_of(c, k, FPI_WAY_PUT) != NULL) ? give_window(c, k) :
-								  -EINVAL;
+	return FPI_LIKELY(window_open(c, k, FPI_WAY_PUT)) ? give_window(c, k) : -EINVAL;
 }
 
 int32_t fp_mempool_get_reserve_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
