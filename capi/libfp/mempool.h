@@ -159,8 +159,7 @@ LIBFP_API int fp_mempool_opts_init(fp_mempool_opts *opts, uint32_t size);
  * opts:     see fp_mempool_opts; count and object_size have no default.
  * out:      receives the pool; untouched on failure.
  * Returns:  0; -EINVAL: bad count, object size, alignment, cache size or
- *           max_threads, a cache size together with LIBFP_POOL_NO_CACHE,
- *           misaligned options, or out is NULL; -E2BIG, -EOPNOTSUPP: see
+ *           max_threads, misaligned options, or out is NULL; -E2BIG, -EOPNOTSUPP: see
  *           libfp/base.h; -ENAMETOOLONG; -EEXIST: the name is taken; -ENOMEM:
  *           also when the machine could never hold it; what the constructor
  *           returned if that is negative, -ECANCELED if it is positive.
@@ -299,10 +298,11 @@ LIBFP_API int32_t fp_mempool_get_reserve(fp_mempool *pool, uint32_t n,
  * Takes the first k objects of the window shown by the last
  * fp_mempool_get_reserve() of this thread.
  *
- * Returns:  k; -EINVAL: pool is NULL, this thread's last call on the pool was
- *           not that reserve, or k is more than it gave: nothing has changed;
- *           -EBUSY: see the top; LIBFP_CHECKED: -EUCLEAN as
- *           fp_mempool_get_bulk().
+ * Returns:  k; -EINVAL: pool is NULL, k is more than that reserve gave, or this
+ *           thread has got, put or flushed since: nothing has changed (without
+ *           LIBFP_CHECKED, calls that took and gave the same number of objects
+ *           within the cache are not noticed); -EBUSY: see the top;
+ *           LIBFP_CHECKED: -EUCLEAN as fp_mempool_get_bulk().
  * Threads:  the thread that reserved.
  * Progress: wait-free.
  * Since:    0.9
@@ -339,7 +339,8 @@ LIBFP_API int32_t fp_mempool_put_commit(fp_mempool *pool, uint32_t k);
 /* ---- caches ---- */
 
 /*
- * Gives all objects in the calling thread's cache to the depot.
+ * Gives all objects in the calling thread's cache to the depot; a thread without
+ * one gives none and gets none by this.
  *
  * Returns:  how many; -EINVAL: pool is NULL; -ECHILD, -EBUSY: see the top.
  * Threads:  any.

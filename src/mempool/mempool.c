@@ -501,12 +501,8 @@ static void add_counters(fp_mempool_stats *s, const struct fpi_pool_counters *k)
 /* Objects in the calling thread's cache; a thread without one gets none here. */
 static uint64_t in_own_cache(const fp_mempool *p)
 {
-	uint32_t slot = p->single ? 0 : fpi_thread_slot_now();
-	const fp_mempool_cache *c;
+	const fp_mempool_cache *c = fpi_pool_cache_now(p);
 
-	if (slot == FPI_NO_SLOT)
-		return 0;
-	c = FPI_LOAD(&p->own[slot], FPI_RELAXED);
 	return c ? fpi_cache_count(c) : 0;
 }
 

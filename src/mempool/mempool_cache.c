@@ -49,6 +49,7 @@ uint32_t fpi_cache_get(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t 
 
 	if (!c)
 		return fpi_depot_get(p, NULL, out, n, 0) ? n : 0;
+	c->window_way = FPI_WAY_NONE;
 	count = FPI_LOAD(&c->count, FPI_RELAXED);
 	before = FPI_LOAD(&c->previous_count, FPI_RELAXED);
 	if (n > count) {
@@ -82,6 +83,7 @@ void fpi_cache_put(fp_mempool *p, fp_mempool_cache *c, void *const *objects, uin
 		fpi_depot_put(p, fpi_pool_start_shard(p), objects, n);
 		return;
 	}
+	c->window_way = FPI_WAY_NONE;
 	while (n) {
 		uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
 		uint32_t room = c->limit - count;
@@ -145,7 +147,6 @@ static fp_mempool_cache *new_cache(fp_mempool *p)
 	c->previous =
 		(struct fpi_magazine *)(void *)((unsigned char *)mem.ptr + head + bytes);
 	c->objects = c->loaded->objects;
-	fpi_cache_set_limit(c, 0);
 	FPI_FETCH_ADD(&p->memory, head + 2 * bytes, FPI_RELAXED);
 	return c;
 }
@@ -179,6 +180,7 @@ static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind,
 		fpi_lock_release(&p->lock);
 	}
 	c->shard = (uint16_t)(shard & (p->shards - 1));
+	fpi_cache_set_limit(c, 0);
 	FPI_STORE(&c->asked, 0, FPI_RELAXED);
 	FPI_STORE(&c->kind, kind, FPI_RELAXED);
 	return c;
@@ -188,6 +190,7 @@ static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind,
 static void retire_cache(fp_mempool *p, fp_mempool_cache *c)
 {
 	fpi_cache_flush(p, c);
+	c->limit = 0; /* whoever still uses it goes the slow way, which sees its kind */
 	FPI_STORE(&c->kind, FPI_CACHE_SPARE, FPI_RELAXED);
 	fpi_lock_acquire(&p->lock);
 	c->next_spare = p->spares;
@@ -221,6 +224,13 @@ static fp_mempool_cache *first_cache(fp_mempool *p, uint32_t slot)
 	/* Release: for reclaim and statistics of others. Partner: POOL_OWN_OTHER. */
 	FPI_STORE(&p->own[slot], (void *)c, FPI_MO(POOL_OWN, RELEASE));
 	return c;
+}
+
+fp_mempool_cache *fpi_pool_cache_now(const fp_mempool *p)
+{
+	uint32_t slot = p->single ? 0 : fpi_thread_slot_now();
+
+	return slot == FPI_NO_SLOT ? NULL : FPI_LOAD(&p->own[slot], FPI_RELAXED);
 }
 
 fp_mempool_cache *fpi_pool_own_cache(fp_mempool *p)
@@ -371,13 +381,13 @@ static int64_t flush_own(fp_mempool *pool)
 		return -EINVAL;
 	if (pool->generation != fpi_fork_generation())
 		return -ECHILD;
-	err = fpi_pool_enter(pool, NULL, FPI_WAY_NONE);
+	c = fpi_pool_cache_now(pool);
+	err = fpi_pool_enter(pool, c, FPI_WAY_NONE);
 	if (err)
 		return err;
-	c = fpi_pool_own_cache(pool);
 	if (c)
 		given = (int64_t)fpi_cache_flush(pool, c);
-	fpi_pool_leave_call(pool, NULL, FPI_WAY_NONE);
+	fpi_pool_leave_call(pool, c, FPI_WAY_NONE);
 	return given;
 }
 
@@ -395,7 +405,7 @@ int64_t fp_mempool_reclaim(fp_mempool *pool)
 		return flushed;
 	if (pool->single)
 		return 0;
-	mine = fpi_thread_slot();
+	mine = fpi_thread_slot_now();
 	for (uint32_t slot = 0; slot < FPI_THREAD_SLOTS; slot++) {
 		/* Partner: POOL_OWN. */
 		fp_mempool_cache *c =
@@ -458,6 +468,8 @@ int64_t fp_mempool_cache_flush(fp_mempool_cache *cache)
 	p = cache->pool;
 	if (p->generation != fpi_fork_generation())
 		return -ECHILD;
+	if (!fpi_cache_is_of(cache, p))
+		return -EINVAL;
 	err = fpi_pool_enter(p, cache, FPI_WAY_NONE);
 	if (err)
 		return err;

@@ -235,6 +235,7 @@ static void get_from(fp_mempool *p, struct fpi_shard *s, fp_mempool_cache *c, vo
 		drain(c, out);
 	rest = shard_refill(s, c, out + cached, n - cached);
 	unlock_shard(p, s);
+	c->exchanges++;
 	count = FPI_LOAD(&c->count, FPI_RELAXED);
 	p->take_many(out + n - rest, c->objects + count, rest);
 	FPI_STORE(&c->count, count - rest, FPI_RELAXED);
@@ -304,8 +305,10 @@ static FPI_COLD int get_from_all(fp_mempool *p, fp_mempool_cache *c, void **out,
 		left -= k;
 	}
 	unlock_all(p);
-	if (c)
+	if (c) {
+		c->exchanges++;
 		fpi_cache_set_limit(c, 0);
+	}
 	return 1;
 }
 
@@ -431,6 +434,7 @@ void fpi_depot_spill(fp_mempool *p, fp_mempool_cache *c)
 		FPI_STORE(&c->count, 0, FPI_RELAXED);
 	}
 done:
+	c->exchanges++;
 	fpi_cache_set_limit(c, FPI_LOAD(&c->previous_count, FPI_RELAXED));
 }
 

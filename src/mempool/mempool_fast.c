@@ -217,7 +217,7 @@ static FPI_NOINLINE int32_t get_via_slow(fp_mempool *p, fp_mempool_cache *c, voi
 {
 	int32_t err = check_table(p, out, n);
 
-	if (!err && (!c || c->pool != p))
+	if (!err && !fpi_cache_is_of(c, p))
 		err = -EINVAL;
 	if (err || !n)
 		return err;
@@ -229,7 +229,7 @@ static FPI_NOINLINE int32_t put_via_slow(fp_mempool *p, fp_mempool_cache *c,
 {
 	int32_t err = check_table(p, objects, n);
 
-	if (!err && (!c || c->pool != p))
+	if (!err && !fpi_cache_is_of(c, p))
 		err = -EINVAL;
 	if (err || !n)
 		return err;

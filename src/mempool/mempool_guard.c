@@ -327,8 +327,9 @@ static void count_put(fp_mempool *p, fp_mempool_cache *c, uint32_t n, int hit)
 
 static int32_t checked_get(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n)
 {
-	int hit = c && fpi_cache_count(c) >= n;
+	uint64_t before = c ? c->exchanges : 0;
 	uint32_t got = fpi_cache_get(p, c, out, n);
+	int hit = c && c->exchanges == before;
 
 	if (got && (p->flags & LIBFP_CHECKED)) {
 		if (!check_available(p, out, n)) {
@@ -358,16 +359,16 @@ int32_t fpi_guarded_put(fp_mempool *p, fp_mempool_cache *c, void *const *objects
 			uint32_t n)
 {
 	int32_t err = fpi_pool_enter(p, c, FPI_WAY_PUT);
-	int hit;
+	uint64_t before;
 
 	if (err)
 		return err;
 	if (p->flags & LIBFP_CHECKED)
 		err = accept_all(p, objects, n);
 	if (!err) {
-		hit = c && fpi_cache_count(c) + n <= p->cache_size;
+		before = c ? c->exchanges : 0;
 		fpi_cache_put(p, c, objects, n);
-		count_put(p, c, n, hit);
+		count_put(p, c, n, c && c->exchanges == before);
 	}
 	fpi_pool_leave_call(p, c, FPI_WAY_PUT);
 	return err ? err : (int32_t)n;

@@ -80,11 +80,13 @@ struct fp_mempool_cache {
 	uint16_t shard;	   /* where this cache goes first */
 
 	fp_mempool *pool;
+	fpi_atomic_u32 kind;  /* enum fpi_cache_kind */
+	fpi_atomic_u32 asked; /* to give back: fp_mempool_reclaim() */
+
 	struct fp_mempool_cache *next;	     /* of all caches of the pool */
 	struct fp_mempool_cache *next_spare; /* under pool->lock */
-	fpi_atomic_u32 kind;		     /* enum fpi_cache_kind */
-	fpi_atomic_u32 asked;		     /* to give back: fp_mempool_reclaim() */
-	fpi_atomic_u32 owner;		     /* CHECKED: the thread inside a call on it */
+	uint64_t exchanges;   /* with the depot, so far: for the statistics */
+	fpi_atomic_u32 owner; /* CHECKED: the thread inside a call on it */
 	struct fpi_pool_counters counters;
 	struct fpi_mem mem;
 };
@@ -187,6 +189,8 @@ void fpi_depot_put(fp_mempool *p, uint32_t shard, void *const *objects, uint64_t
 
 /* The cache of the calling thread, made at need; NULL: it has none. */
 fp_mempool_cache *fpi_pool_own_cache(fp_mempool *p);
+/* The one that it has already, as it is. */
+fp_mempool_cache *fpi_pool_cache_now(const fp_mempool *p);
 /* Slow halves of get and put; c NULL: the depot alone. get returns n or 0. */
 uint32_t fpi_cache_get(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n);
 void fpi_cache_put(fp_mempool *p, fp_mempool_cache *c, void *const *objects, uint32_t n);
@@ -206,6 +210,13 @@ void fpi_pool_leave(fp_mempool *p); /* under the list lock */
 /* Frees the memory of all caches. */
 void fpi_pool_free_caches(fp_mempool *p);
 uint32_t fpi_pool_start_shard(const fp_mempool *p);
+
+/* Whether c is an explicit cache of pool p that has not been destroyed. */
+FPI_INLINE int fpi_cache_is_of(const fp_mempool_cache *c, const fp_mempool *p)
+{
+	return FPI_LIKELY(c != NULL) && FPI_LIKELY(c->pool == p) &&
+	       FPI_LIKELY(FPI_LOAD(&c->kind, FPI_RELAXED) == FPI_CACHE_EXPLICIT);
+}
 
 /* The cache of this thread if the fast path may use it, else NULL. */
 FPI_INLINE fp_mempool_cache *fpi_pool_fast_cache(fp_mempool *p)

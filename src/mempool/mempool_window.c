@@ -248,7 +248,7 @@ static FPI_NOINLINE int own_cache(fp_mempool *p, uint32_t n, const void *window,
 static int check_cache(const fp_mempool *p, const fp_mempool_cache *c, uint32_t n,
 		       const void *window)
 {
-	if (!p || !c || c->pool != p || !window || n > INT32_MAX)
+	if (!p || !fpi_cache_is_of(c, p) || !window || n > INT32_MAX)
 		return -EINVAL;
 	return p->generation == fpi_fork_generation() ? 0 : -ECHILD;
 }
@@ -270,14 +270,19 @@ static FPI_NOINLINE int32_t put_reserve_slow(fp_mempool *p, uint32_t n, void ***
 	return err ? err : reserve_put(p, c, n, window);
 }
 
-/* No cache is made here: who has none has no window. */
+/*
+ * No cache is made here: who has none has no window. Nor does it give back if asked:
+ * the window is still open, and the next call will.
+ */
 static FPI_NOINLINE int32_t commit_slow(fp_mempool *p, uint32_t k, enum fpi_cache_way way)
 {
 	fp_mempool_cache *c;
-	int err = own_cache(p, 0, p, &c);
 
-	if (err)
-		return err == -ECHILD ? err : -EINVAL;
+	if (p->generation != fpi_fork_generation())
+		return -ECHILD;
+	c = fpi_pool_cache_now(p);
+	if (!c)
+		return -EINVAL;
 	return way == FPI_WAY_GET ? commit_get(p, c, k) : commit_put(p, c, k);
 }
 
