@@ -380,7 +380,8 @@ LIBFP_API int fp_mempool_cache_create(fp_mempool *pool, fp_mempool_cache **out);
  * Gives a cache's objects to the depot and frees it.
  *
  * Returns:  0, also for NULL; -EINVAL: destroyed before, as far as that can be
- *           seen.
+ *           seen (its memory may serve as another cache by now); -EBUSY: see
+ *           the top.
  * Threads:  one, with no other call on this cache.
  * Progress: blocking.
  * Since:    0.9

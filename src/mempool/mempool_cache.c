@@ -445,14 +445,21 @@ int fp_mempool_cache_create(fp_mempool *pool, fp_mempool_cache **out)
 int fp_mempool_cache_destroy(fp_mempool_cache *cache)
 {
 	fp_mempool *p;
+	int err;
 
 	if (!cache)
 		return 0;
 	p = cache->pool;
-	if (FPI_LOAD(&cache->kind, FPI_RELAXED) != FPI_CACHE_EXPLICIT)
+	if (!fpi_cache_is_of(cache, p))
 		return -EINVAL;
-	if (p->generation == fpi_fork_generation())
+	if (p->generation == fpi_fork_generation()) {
+		err = fpi_pool_enter(p, cache, FPI_WAY_NONE);
+		if (err)
+			return err;
+		/* Before it is spare: its next owner may be quick. */
+		fpi_pool_leave_call(p, cache, FPI_WAY_NONE);
 		retire_cache(p, cache);
+	}
 	FPI_FETCH_SUB(&p->explicit_caches, 1, FPI_RELAXED);
 	return 0;
 }

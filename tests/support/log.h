@@ -34,4 +34,17 @@ static inline void fpt_log_end(void)
 	fp_log_set_handler(NULL, NULL, NULL);
 }
 
+/* Whether a line has this number, whole: a thread id. */
+static inline int fpt_names_thread(const char *line, long tid)
+{
+	char id[32];
+	size_t n = (size_t)snprintf(id, sizeof(id), "%ld", tid);
+
+	for (const char *p = line; (p = strstr(p, id)); p++)
+		if ((p == line || p[-1] < '0' || p[-1] > '9') &&
+		    (p[n] < '0' || p[n] > '9'))
+			return 1;
+	return 0;
+}
+
 #endif

@@ -56,28 +56,16 @@ static void victim_leave(struct victim *v)
 	fpt_hold_end(&v->hold);
 }
 
-static int names_thread(const char *line, long tid)
-{
-	char id[32];
-	size_t n = (size_t)snprintf(id, sizeof(id), "%ld", tid);
-
-	for (const char *p = line; (p = strstr(p, id)); p++)
-		if ((p == line || p[-1] < '0' || p[-1] > '9') &&
-		    (p[n] < '0' || p[n] > '9'))
-			return 1;
-	return 0;
-}
-
 /* One refusal: -EBUSY and an error line with both thread ids. */
-#define INTRUDES(call, other)                                    \
-	do {                                                     \
-		fpt_log_begin();                                 \
-		CHECK_EQ(call, -EBUSY);                          \
-		CHECK_EQ(fpt_log.lines, 1);                      \
-		CHECK_EQ(fpt_log.level, LIBFP_LOG_ERROR);        \
-		CHECK(names_thread(fpt_log.last, gettid()));     \
-		CHECK(names_thread(fpt_log.last, (other)->tid)); \
-		fpt_log_end();                                   \
+#define INTRUDES(call, other)                                        \
+	do {                                                         \
+		fpt_log_begin();                                     \
+		CHECK_EQ(call, -EBUSY);                              \
+		CHECK_EQ(fpt_log.lines, 1);                          \
+		CHECK_EQ(fpt_log.level, LIBFP_LOG_ERROR);            \
+		CHECK(fpt_names_thread(fpt_log.last, gettid()));     \
+		CHECK(fpt_names_thread(fpt_log.last, (other)->tid)); \
+		fpt_log_end();                                       \
 	} while (0)
 
 static void two_threads_inside_an_st_producer_side(void)
@@ -195,7 +183,7 @@ static void any_number_of_threads_inside_an_mt_side(void)
 	CHECK_EQ(fpt_log.lines, 0);
 	CHECK_EQ(fp_ring_destroy(r), -EBUSY); /* somebody is inside all the same */
 	CHECK_EQ(fp_ring_reset(r), -EBUSY);
-	CHECK(names_thread(fpt_log.last, gettid()));
+	CHECK(fpt_names_thread(fpt_log.last, gettid()));
 	fpt_log_end();
 	victim_leave(&v);
 	CHECK(v.got == 1 || v.got == -EPIPE);
@@ -294,8 +282,8 @@ static void calls_during_destroy_are_refused(void)
 		CHECK_EQ(late.close, -EBUSY);
 		CHECK_EQ(late.destroy, -EBUSY);
 		CHECK_EQ(fpt_log.lines, 2 * 4);
-		CHECK(names_thread(fpt_log.last, gettid()));
-		CHECK(names_thread(fpt_log.last, late.tid));
+		CHECK(fpt_names_thread(fpt_log.last, gettid()));
+		CHECK(fpt_names_thread(fpt_log.last, late.tid));
 		fpt_log_end();
 		CHECK_EQ(late.heap.live, 0);
 		CHECK_EQ(late.heap.bad, 0);
@@ -317,7 +305,7 @@ static void a_refused_commit_is_logged(void)
 		copy = s;
 		CHECK_EQ(fp_ring_commit_enqueue(r, &s, 3), -EINVAL);
 		CHECK_EQ(fpt_log.lines, 1);
-		CHECK(names_thread(fpt_log.last, gettid()));
+		CHECK(fpt_names_thread(fpt_log.last, gettid()));
 		CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
 		CHECK_EQ(fpt_log.lines, 1);
 		CHECK_EQ(fp_ring_commit_enqueue(r, &copy, 2), -EINVAL);
