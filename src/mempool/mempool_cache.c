@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "mempool/mempool_internal.h"
 
 /* ---- get and put ---- */
@@ -278,7 +279,7 @@ int fpi_pool_single_cache(fp_mempool *p)
 		return 0;
 	c = get_cache(p, FPI_CACHE_THREAD, 0);
 	if (!c)
-		return -ENOMEM;
+		return fpi_refuse(-ENOMEM, "fp_mempool_create: no memory for a cache");
 	FPI_STORE(&p->thread_caches, 1, FPI_RELAXED);
 	FPI_STORE(&p->own[0], (void *)c, FPI_RELAXED);
 	if (!(p->flags & (LIBFP_CHECKED | LIBFP_STATS)))
