@@ -157,6 +157,7 @@ static fp_mempool_cache *take_spare(fp_mempool *p)
 	fp_mempool_cache *c;
 
 	fpi_lock_acquire(&p->lock);
+	FPI_STEP(POOL_LOCKED);
 	c = p->spares;
 	if (c)
 		p->spares = c->next_spare;
@@ -176,6 +177,7 @@ static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind,
 			return NULL;
 		fpi_lock_acquire(&p->lock);
 		c->next = FPI_LOAD(&p->caches, FPI_RELAXED);
+		FPI_STEP(POOL_LOCKED);
 		/* Release: a complete cache. Partner: POOL_CACHES. */
 		FPI_STORE(&p->caches, (void *)c, FPI_MO(POOL_CACHES_ADD, RELEASE));
 		fpi_lock_release(&p->lock);
@@ -195,6 +197,7 @@ static void retire_cache(fp_mempool *p, fp_mempool_cache *c)
 	FPI_STORE(&c->kind, FPI_CACHE_SPARE, FPI_RELAXED);
 	fpi_lock_acquire(&p->lock);
 	c->next_spare = p->spares;
+	FPI_STEP(POOL_LOCKED);
 	p->spares = c;
 	fpi_lock_release(&p->lock);
 }
@@ -298,6 +301,7 @@ static struct {
 void fpi_pool_list_lock(void)
 {
 	fpi_lock_acquire(&pools.lock);
+	FPI_STEP(POOL_LIST_LOCKED);
 }
 
 void fpi_pool_list_unlock(void)
@@ -311,7 +315,6 @@ static void thread_exit(uint32_t slot)
 	uint32_t generation = fpi_fork_generation();
 
 	fpi_pool_list_lock();
-	FPI_STEP(POOL_EXIT);
 	for (fp_mempool *p = FPI_LOAD(&pools.first, FPI_RELAXED); p; p = p->next) {
 		fp_mempool_cache *c;
 
@@ -337,6 +340,7 @@ int fpi_pool_join(fp_mempool *p)
 		return err;
 	fpi_pool_list_lock();
 	p->next = FPI_LOAD(&pools.first, FPI_RELAXED);
+	FPI_STEP(POOL_JOINING);
 	/* Release: complete before it is linked, in the memory of a forked child too. */
 	FPI_STORE(&pools.first, (void *)p, FPI_MO(POOL_JOIN, RELEASE));
 	fpi_pool_list_unlock();

@@ -16,6 +16,21 @@
 
 #include "check.h"
 
+/*
+ * Neither TSan nor qemu-user can follow a child of a threaded parent that
+ * starts threads itself; the other builds do.
+ */
+#if defined(__SANITIZE_THREAD__) || defined(FPT_EMULATED)
+#define FPT_CHILD_STARTS_THREADS 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FPT_CHILD_STARTS_THREADS 0
+#endif
+#endif
+#ifndef FPT_CHILD_STARTS_THREADS
+#define FPT_CHILD_STARTS_THREADS 1
+#endif
+
 static inline void *fpt_shared(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
