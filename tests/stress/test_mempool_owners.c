@@ -83,17 +83,17 @@ static void with_shapes(int threads, uint64_t steps)
 
 static void two_threads(void)
 {
-	with_shapes(2, fpt_scale(6000, 3000000));
+	with_shapes(2, fpt_scale(12000, 3000000));
 }
 
 static void four_threads(void)
 {
-	with_shapes(4, fpt_scale(3000, 1500000));
+	with_shapes(4, fpt_scale(6000, 1500000));
 }
 
 static void more_threads_than_cores(void)
 {
-	with_shapes(THREADS_MAX, fpt_scale(700, 300000));
+	with_shapes(THREADS_MAX, fpt_scale(1300, 300000));
 }
 
 /* ---- threads that come and go all the time ---- */
@@ -151,7 +151,7 @@ static void threads_that_come_and_go(void)
 		for (int k = 0; k < 2; k++) {
 			s[k] = (struct spawner){ .p = p,
 						 .first_id = 100 + 10 * (uint32_t)k,
-						 .lives = fpt_scale(150, 100000),
+						 .lives = fpt_scale(300, 30000),
 						 .seed = fpt_random(&seed) | 1 };
 			CHECK_EQ(pthread_create(&s[k].thread, NULL, spawn, &s[k]), 0);
 		}
