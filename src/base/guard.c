@@ -33,10 +33,8 @@ int fpi_guard_enter(struct fpi_guard *guard, uint32_t me, const char *what,
 
 	FPI_FETCH_ADD(&guard->inside, 1, FPI_MO(GUARD_ENTER, SEQ_CST));
 	by = FPI_LOAD(&guard->dying, FPI_MO(GUARD_ENTER_DYING, SEQ_CST));
-	if (!by) {
-		FPI_STORE(&guard->entered, me, FPI_RELAXED);
+	if (!by)
 		return 0;
-	}
 	fpi_log(LIBFP_LOG_ERROR,
 		"%s %s: thread %u made a call while thread %u is inside destroy or reset",
 		what, name, me, by);

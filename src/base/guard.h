@@ -13,11 +13,12 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/compiler.h"
 
 struct fpi_guard {
 	fpi_atomic_u32 inside;	/* threads inside a call */
 	fpi_atomic_u32 dying;	/* thread inside destroy or reset, else 0 */
-	fpi_atomic_u32 entered; /* the last that came in: for a log line */
+	fpi_atomic_u32 entered; /* see fpi_guard_entered() */
 	uint32_t reserved;
 };
 
@@ -27,6 +28,15 @@ struct fpi_guard {
  */
 int fpi_guard_enter(struct fpi_guard *guard, uint32_t me, const char *what,
 		    const char *name);
+
+/*
+ * Notes a thread that is inside and was not turned away after all (by an owner word):
+ * the one that destroy names when it refuses.
+ */
+FPI_INLINE void fpi_guard_entered(struct fpi_guard *guard, uint32_t me)
+{
+	FPI_STORE(&guard->entered, me, FPI_RELAXED);
+}
 
 /* From here on destroy may free the object: the last thing a call does. */
 void fpi_guard_leave(struct fpi_guard *guard);

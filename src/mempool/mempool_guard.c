@@ -96,6 +96,8 @@ int fpi_pool_enter(fp_mempool *p, fp_mempool_cache *c, enum fpi_cache_way way)
 	}
 	if (err)
 		fpi_guard_leave(&p->guard);
+	else
+		fpi_guard_entered(&p->guard, self());
 	return err;
 }
 

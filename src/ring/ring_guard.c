@@ -66,20 +66,24 @@ void fpi_ring_let_out(fp_ring *r)
 
 static int enter(fp_ring *r, enum fpi_ring_side_name side)
 {
-	uint32_t other;
+	uint32_t me, other = 0;
 	int err;
 
 	if (!(r->flags & LIBFP_CHECKED))
 		return 0;
-	err = fpi_guard_enter(&r->guard, self(), "ring", name_of(r));
-	if (err || r->sync[side] == LIBFP_MT)
+	me = self();
+	err = fpi_guard_enter(&r->guard, me, "ring", name_of(r));
+	if (err)
 		return err;
-	other = fpi_owner_enter(&side_of(r, side)->owner, self());
-	if (!other)
+	if (r->sync[side] == LIBFP_ST)
+		other = fpi_owner_enter(&side_of(r, side)->owner, me);
+	if (!other) {
+		fpi_guard_entered(&r->guard, me);
 		return 0;
+	}
 	fpi_log(LIBFP_LOG_ERROR,
 		"ring %s: thread %u entered the single-threaded %s side while thread %u is inside",
-		name_of(r), self(), side_name(side), other);
+		name_of(r), me, side_name(side), other);
 	fpi_guard_leave(&r->guard);
 	return -EBUSY;
 }
