@@ -11,7 +11,9 @@
 #include "base/compiler.h"
 #include "base/fork.h"
 
+#ifndef FPI_THREAD_SLOTS /* the model has fewer */
 #define FPI_THREAD_SLOTS 256
+#endif
 #define FPI_NO_SLOT FPI_THREAD_SLOTS /* an index of its own: "whoever has none" */
 
 /*

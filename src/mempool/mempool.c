@@ -22,8 +22,7 @@
 #define POOL_ALIGN_DEFAULT 8
 #define POOL_CACHE_DEFAULT 512
 #define POOL_CACHE_SHARE 8 /* a default cache is this part of the pool at most */
-#define POOL_SHARD_MAGAZINES 4
-#define POOL_GUARD_MIN 16 /* CHECKED: guard bytes at each end of an object */
+#define POOL_GUARD_MIN 16  /* CHECKED: guard bytes at each end of an object */
 
 static struct fpi_registry pool_names = FPI_REGISTRY_INIT;
 
@@ -123,7 +122,8 @@ static uint32_t shards_for(const fp_mempool *p)
 
 	if (p->single)
 		return 1;
-	while (shards < FPI_POOL_SHARDS && shards * 2 * POOL_SHARD_MAGAZINES <= magazines)
+	while (shards < FPI_POOL_SHARDS &&
+	       shards * 2 * FPI_POOL_SHARD_MAGAZINES <= magazines)
 		shards *= 2;
 	return shards;
 }
@@ -435,7 +435,7 @@ static uint64_t in_caches(const fp_mempool *p, uint32_t kind)
 	const fp_mempool_cache *c = FPI_LOAD(&p->caches, FPI_MO(POOL_CACHES, ACQUIRE));
 	uint64_t n = 0;
 
-	for (; c; c = c->next)
+	for (; c; c = FPI_PLAIN_LOAD(&c->next))
 		if (FPI_LOAD(&c->kind, FPI_RELAXED) == kind)
 			n += fpi_cache_count(c);
 	return n;
@@ -532,7 +532,7 @@ int fp_mempool_get_stats(const fp_mempool *pool, fp_mempool_stats *io)
 		add_counters(&s, &pool->counters);
 		/* Spare caches too: what their threads did has been done. */
 		for (c = FPI_LOAD(&pool->caches, FPI_MO(POOL_CACHES, ACQUIRE)); c;
-		     c = c->next)
+		     c = FPI_PLAIN_LOAD(&c->next))
 			add_counters(&s, &c->counters);
 	}
 	return fpi_stats_write(io, &s, sizeof(s));

@@ -127,8 +127,8 @@ uint64_t fpi_cache_flush(fp_mempool *p, fp_mempool_cache *c)
 
 uint32_t fpi_pool_start_shard(const fp_mempool *p)
 {
-	/* Any number that differs between threads will do: where its own memory is. */
-	return (uint32_t)((uintptr_t)&fpi_thread >> 12) & (p->shards - 1);
+	/* Any number that differs between threads will do. */
+	return (uint32_t)fpi_thread_id() & (p->shards - 1);
 }
 
 static fp_mempool_cache *new_cache(fp_mempool *p)
@@ -158,9 +158,9 @@ static fp_mempool_cache *take_spare(fp_mempool *p)
 
 	fpi_lock_acquire(&p->lock);
 	FPI_STEP(POOL_LOCKED);
-	c = p->spares;
+	c = FPI_PLAIN_LOAD(&p->spares);
 	if (c)
-		p->spares = c->next_spare;
+		FPI_PLAIN_STORE(&p->spares, FPI_PLAIN_LOAD(&c->next_spare));
 	fpi_lock_release(&p->lock);
 	return c;
 }
@@ -176,8 +176,8 @@ static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind,
 		if (!c)
 			return NULL;
 		fpi_lock_acquire(&p->lock);
-		c->next = FPI_LOAD(&p->caches, FPI_RELAXED);
-		FPI_STEP(POOL_LOCKED);
+		FPI_PLAIN_STORE(&c->next, FPI_LOAD(&p->caches, FPI_RELAXED));
+	FPI_STEP(POOL_LOCKED);
 		/* Release: a complete cache. Partner: POOL_CACHES. */
 		FPI_STORE(&p->caches, (void *)c, FPI_MO(POOL_CACHES_ADD, RELEASE));
 		fpi_lock_release(&p->lock);
@@ -196,9 +196,9 @@ static void retire_cache(fp_mempool *p, fp_mempool_cache *c)
 	c->limit = 0; /* whoever still uses it goes the slow way, which sees its kind */
 	FPI_STORE(&c->kind, FPI_CACHE_SPARE, FPI_RELAXED);
 	fpi_lock_acquire(&p->lock);
-	c->next_spare = p->spares;
+	FPI_PLAIN_STORE(&c->next_spare, FPI_PLAIN_LOAD(&p->spares));
 	FPI_STEP(POOL_LOCKED);
-	p->spares = c;
+	FPI_PLAIN_STORE(&p->spares, c);
 	fpi_lock_release(&p->lock);
 }
 
@@ -309,13 +309,13 @@ void fpi_pool_list_unlock(void)
 	fpi_lock_release(&pools.lock);
 }
 
-/* Runs on a thread that exits, its slot still in place. */
-static void thread_exit(uint32_t slot)
+void fpi_pool_thread_exit(uint32_t slot)
 {
 	uint32_t generation = fpi_fork_generation();
 
 	fpi_pool_list_lock();
-	for (fp_mempool *p = FPI_LOAD(&pools.first, FPI_RELAXED); p; p = p->next) {
+	for (fp_mempool *p = FPI_LOAD(&pools.first, FPI_RELAXED); p;
+	     p = FPI_PLAIN_LOAD(&p->next)) {
 		fp_mempool_cache *c;
 
 		/* In a child: a pool of the parent, whose slots are other threads. */
@@ -334,12 +334,12 @@ static void thread_exit(uint32_t slot)
 
 int fpi_pool_join(fp_mempool *p)
 {
-	int err = fpi_thread_exit_register(thread_exit);
+	int err = fpi_thread_exit_register(fpi_pool_thread_exit);
 
 	if (err)
 		return err;
 	fpi_pool_list_lock();
-	p->next = FPI_LOAD(&pools.first, FPI_RELAXED);
+	FPI_PLAIN_STORE(&p->next, FPI_LOAD(&pools.first, FPI_RELAXED));
 	FPI_STEP(POOL_JOINING);
 	/* Release: complete before it is linked, in the memory of a forked child too. */
 	FPI_STORE(&pools.first, (void *)p, FPI_MO(POOL_JOIN, RELEASE));

@@ -141,9 +141,9 @@ static int guards(const fp_mempool *p, uint64_t index, int mend)
 
 	for (int e = 0; e < 2; e++) {
 		for (uint64_t i = 0; i < sizes[e]; i++)
-			right &= ends[e][i] == GUARD_BYTE;
-		if (mend)
-			memset(ends[e], GUARD_BYTE, sizes[e]);
+			right &= FPI_PLAIN_LOAD(&ends[e][i]) == GUARD_BYTE;
+		for (uint64_t i = 0; mend && i < sizes[e]; i++)
+			FPI_PLAIN_STORE(&ends[e][i], GUARD_BYTE);
 	}
 	return right;
 }
@@ -167,7 +167,7 @@ static uint64_t checksum(const fp_mempool *p, uint64_t index)
 static void seal(fp_mempool *p, uint64_t index)
 {
 	if (p->constructed)
-		p->records[index].content = checksum(p, index);
+		FPI_PLAIN_STORE(&p->records[index].content, checksum(p, index));
 	else
 		memset(fpi_pool_object(p, index), POISON_BYTE, p->object_size);
 }
@@ -177,7 +177,7 @@ int fpi_object_untouched(const fp_mempool *p, uint64_t index)
 	const unsigned char *object = fpi_pool_object(p, index);
 
 	if (p->constructed)
-		return p->records[index].content == checksum(p, index);
+		return FPI_PLAIN_LOAD(&p->records[index].content) == checksum(p, index);
 	for (uint64_t i = 0; i < p->object_size; i++)
 		if (object[i] != POISON_BYTE)
 			return 0;

@@ -30,7 +30,10 @@
 #include "base/thread_slot.h"
 #include "mempool/mempool_copy.h"
 
+#ifndef FPI_POOL_SHARDS /* the model has fewer */
 #define FPI_POOL_SHARDS 8
+#define FPI_POOL_SHARD_MAGAZINES 4 /* at least, in each */
+#endif
 
 /* objects[0] is the coldest. `count` and `next` are the depot's: not kept in a cache. */
 struct fpi_magazine {
@@ -202,6 +205,8 @@ uint64_t fpi_cache_flush(fp_mempool *p, fp_mempool_cache *c);
 uint64_t fpi_cache_count(const fp_mempool_cache *c);
 /* For pools with both ST promises: the one cache, for every thread. */
 int fpi_pool_single_cache(fp_mempool *p);
+/* Flushes the caches of a thread that exits, its slot still in place. */
+void fpi_pool_thread_exit(uint32_t slot);
 /* Joins and leaves the pools whose caches are flushed at thread exit. */
 int fpi_pool_join(fp_mempool *p);
 void fpi_pool_list_lock(void);

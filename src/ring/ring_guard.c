@@ -107,8 +107,7 @@ static int span_in_the_way(const fp_ring *r, enum fpi_ring_side_name side)
 	fpi_log(LIBFP_LOG_ERROR,
 		"ring %s: thread %u made a call on the single-threaded %s side while a span "
 		"of thread %u is open",
-		name_of(r), self(), side_name(side),
-		FPI_LOAD(&s->span_by, FPI_RELAXED));
+		name_of(r), self(), side_name(side), FPI_LOAD(&s->span_by, FPI_RELAXED));
 	return 1;
 }
 
@@ -129,8 +128,7 @@ static void log_commit(const fp_ring *r, enum fpi_ring_side_name side,
 	fpi_log(LIBFP_LOG_ERROR,
 		"ring %s: thread %u committed %u of a %s span of %llu: %s; the last span of "
 		"this side was reserved by thread %u",
-		name_of(r), self(), k, side_name(side),
-		(unsigned long long)n,
+		name_of(r), self(), k, side_name(side), (unsigned long long)n,
 		k > n ? "beyond its size" :
 			"not open (committed before, or not of this side), or not all of it",
 		FPI_LOAD(&side_of(r, side)->span_by, FPI_RELAXED));

@@ -311,7 +311,7 @@ static struct ex_result res;
 
 static int explored(int threads, void (*thread)(int))
 {
-	struct ex_test test = { "litmus", threads, setup, thread, finish };
+	struct ex_test test = { "litmus", threads, setup, thread, finish, NULL, 0 };
 
 	hit = 0;
 	return ex_explore(&test, EX_NO_LIMIT, &res);

@@ -193,6 +193,8 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 
 	if (p->kind == EX_WRITE || p->kind == EX_UPDATE || p->kind == EX_SC_FENCE)
 		return 1ull << EX_WRITES;
+	if (p->kind == EX_TAKE)
+		return l->message[l->n - 1].value == p->value ? 1ull << EX_WRITES : 0;
 	i = (int)(l - locations);
 	oldest = t->current.seen[i];
 	if (p->sc) {
@@ -228,7 +230,7 @@ static int choose(struct ex_pending *p, enum ex_order order)
 		if (p->kind != EX_READ && p->kind != EX_AWAIT)
 			l->writers |= (uint8_t)(1 << ex_me);
 		l->shared = (l->writers && (l->users & (l->users - 1))) || ex_no_pruning;
-		if (l->shared || p->kind == EX_AWAIT) {
+		if (l->shared || p->kind == EX_AWAIT || !ex_memory_choices(ex_me, p)) {
 			l->shared = 1;
 			ex_restart();
 		}
@@ -358,6 +360,25 @@ int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_orde
 		(unsigned long long)*expected, (unsigned long long)v);
 	*expected = v;
 	return 0;
+}
+
+void ex_cas_wait(void *addr, size_t size, uint64_t expected, uint64_t v,
+		 enum ex_order order, const char *what)
+{
+	struct ex_pending p = { EX_TAKE, NULL, expected, order == EX_SEQ_CST };
+	int m;
+
+	if (ex_me < 0) { /* alone */
+		memory_set(addr, size, v);
+		return;
+	}
+	p.loc = location(addr, size, what);
+	choose(&p, order);
+	m = p.loc->n - 1;
+	read_message(p.loc, m, order);
+	write_message(p.loc, v, order, &p.loc->message[m].view);
+	ex_note("take  %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)expected,
+		(unsigned long long)v);
 }
 
 static uint64_t updated(enum ex_rmw_op op, uint64_t old, uint64_t v)
