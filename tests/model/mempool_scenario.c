@@ -18,7 +18,7 @@
 
 #define MAIN EX_THREADS /* "thread" of preparation and checks */
 #define ARENA_BYTES 8192
-#define MAX_HELD 8
+#define MAX_HELD 12
 #define FIRST_ID 100 /* kernel ids: even, so that thread t begins at shard t % 2 */
 
 struct actor {
@@ -400,7 +400,8 @@ static void setup(void)
 	ex_statistic(&p->memory.value);
 	ex_statistic(&p->misuses.value);
 	ex_statistic(&p->guard.entered.value);
-	for (fp_mempool_cache *c = FPI_LOAD(&p->caches, FPI_RELAXED); c; c = c->next) {
+	for (fp_mempool_cache *c = FPI_LOAD(&p->caches, FPI_RELAXED);
+	     c && !w->scenario->counts; c = c->next) {
 		ex_statistic(&c->count.value);
 		ex_statistic(&c->previous_count.value);
 	}

@@ -52,6 +52,7 @@ struct mempool_scenario {
 	uint8_t cached[EX_THREADS]; /* objects in the caches at the start */
 	uint8_t shard0;		    /* the others: so many in shard 0, the rest in 1 */
 	uint8_t k_max;
+	int counts;  /* two threads may be on one cache: its counts matter */
 	int must;    /* every get gets all it asks for */
 	int shared;  /* there is a shared object, in use */
 	int fresh;   /* it is the next one to be got instead */
