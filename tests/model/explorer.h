@@ -93,6 +93,13 @@ void ex_plain(const void *addr, size_t len, int write, const char *what);
 void ex_cas_wait(void *addr, size_t size, uint64_t expected, uint64_t v,
 		 enum ex_order order, const char *what);
 
+/*
+ * The system call: sleeps if the word's last value is `expected`; wakes up to n
+ * threads, first come first served. Neither orders anything else.
+ */
+void ex_futex_wait(const void *addr, size_t size, uint64_t expected, const char *what);
+void ex_futex_wake(const void *addr, size_t size, uint32_t n, const char *what);
+
 /* Waits until a load can read v, and reads it. */
 void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
 	      const char *what);

@@ -38,7 +38,16 @@ struct ex_location {
 	} message[EX_MESSAGES];
 };
 
-enum ex_kind { EX_READ, EX_WRITE, EX_COMPARE, EX_UPDATE, EX_AWAIT, EX_TAKE, EX_SC_FENCE };
+enum ex_kind {
+	EX_READ,
+	EX_WRITE,
+	EX_COMPARE,
+	EX_UPDATE,
+	EX_AWAIT,
+	EX_TAKE,
+	EX_SLEEP, /* until somebody wakes this thread */
+	EX_SC_FENCE,
+};
 
 /* The step that a thread is about to make. */
 struct ex_pending {
