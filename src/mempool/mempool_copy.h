@@ -52,14 +52,14 @@ FPI_INLINE void fpi_take_few(void **to, void *const *end, uint64_t n)
 		return;
 	}
 	fpi_swap_pair(to, end - 2);
-	if (n > 4) {
-		fpi_swap_pair(to + 2, end - 4);
-		if (n > 6)
-			fpi_swap_pair(to + 4, end - 6);
+	if (n > 2) {
+		if (n > 4) {
+			fpi_swap_pair(to + 2, end - 4);
+			if (n > 6)
+				fpi_swap_pair(to + 4, end - 6);
+		}
+		fpi_swap_pair(to + n - 2, end - n);
 	}
-	fpi_swap_pair(to + n - 2, end - n);
-	if (n > 2)
-		fpi_swap_pair(to + (n - 1) / 2, end - (n - 1) / 2 - 2);
 }
 
 FPI_INLINE void fpi_put_few(void **to, void *const *from, uint64_t n)
