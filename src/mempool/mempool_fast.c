@@ -128,6 +128,10 @@ FPI_INLINE int32_t take(const fp_mempool *p, fp_mempool_cache *c, void **objects
 			uint32_t n, uint32_t count)
 {
 	FPI_STORE(&c->count, count - n, FPI_RELAXED);
+	if (n == 1) {
+		objects[0] = FPI_PLAIN_LOAD(&c->objects[count - 1]);
+		return 1;
+	}
 	if (n > FPI_POOL_FEW)
 		return p->take_many(objects, c->objects + count, n);
 	fpi_take_few(objects, c->objects + count, n);
@@ -138,6 +142,10 @@ FPI_INLINE int32_t give(const fp_mempool *p, fp_mempool_cache *c, void *const *o
 			uint32_t n, uint32_t count)
 {
 	FPI_STORE(&c->count, count + n, FPI_RELAXED);
+	if (n == 1) {
+		FPI_PLAIN_STORE(&c->objects[count], objects[0]);
+		return 1;
+	}
 	if (n > FPI_POOL_FEW)
 		return p->put_many(c->objects + count, objects, n);
 	fpi_put_few(c->objects + count, objects, n);
@@ -236,25 +244,36 @@ static FPI_NOINLINE int32_t put_via_slow(fp_mempool *p, fp_mempool_cache *c,
 	return put_through(p, c, objects, n);
 }
 
+static FPI_NOINLINE void *get_one_via_slow(fp_mempool *p, fp_mempool_cache *c)
+{
+	void *object;
+
+	return get_via_slow(p, c, &object, 1) == 1 ? object : NULL;
+}
+
+static FPI_NOINLINE int put_one_via_slow(fp_mempool *p, fp_mempool_cache *c, void *object)
+{
+	int32_t put = put_via_slow(p, c, &object, 1);
+
+	return put < 0 ? put : 0;
+}
+
 void *fp_mempool_get_via_cache(fp_mempool *pool, fp_mempool_cache *cache)
 {
 	void *object;
 
 	if (plain_cache(pool, cache) && FPI_LIKELY(take_one(cache, &object)))
 		return object;
-	return get_via_slow(pool, cache, &object, 1) == 1 ? object : NULL;
+	return get_one_via_slow(pool, cache);
 }
 
 int fp_mempool_put_via_cache(fp_mempool *pool, fp_mempool_cache *cache, void *object)
 {
-	int32_t put;
-
 	if (FPI_UNLIKELY(!object))
 		return -EINVAL;
 	if (plain_cache(pool, cache) && FPI_LIKELY(give_one(cache, object)))
 		return 0;
-	put = put_via_slow(pool, cache, &object, 1);
-	return put < 0 ? put : 0;
+	return put_one_via_slow(pool, cache, object);
 }
 
 int32_t fp_mempool_get_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
