@@ -44,6 +44,31 @@ static void swap_magazines(fp_mempool_cache *c, uint32_t count, uint32_t before)
 	fpi_cache_set_limit(c, count);
 }
 
+int32_t fpi_cache_get_held(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n)
+{
+	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
+	uint32_t before = FPI_LOAD(&c->previous_count, FPI_RELAXED);
+	uint32_t rest = n - count;
+
+	p->take_many(out, c->objects + count, count);
+	swap_magazines(c, 0, before - rest);
+	p->take_many(out + count, c->objects + before, rest);
+	return (int32_t)n;
+}
+
+int32_t fpi_cache_put_room(fp_mempool *p, fp_mempool_cache *c, void *const *objects,
+			   uint32_t n)
+{
+	uint32_t count = FPI_LOAD(&c->count, FPI_RELAXED);
+	uint32_t limit = c->limit;
+	uint32_t k = limit - count;
+
+	p->put_many(c->objects + count, objects, k);
+	swap_magazines(c, limit, n - k);
+	p->put_many(c->objects, objects + k, n - k);
+	return (int32_t)n;
+}
+
 uint32_t fpi_cache_get(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n)
 {
 	uint32_t count, before;
@@ -56,12 +81,7 @@ uint32_t fpi_cache_get(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t 
 	if (n > count) {
 		if (n - count > before)
 			return fpi_depot_get(p, c, out, n, count + before) ? n : 0;
-		p->take_many(out, c->objects + count, count);
-		out += count;
-		swap_magazines(c, 0, before);
-		p->take_many(out, c->objects + before, n - count);
-		FPI_STORE(&c->count, before - (n - count), FPI_RELAXED);
-		return n;
+		return (uint32_t)fpi_cache_get_held(p, c, out, n);
 	}
 	p->take_many(out, c->objects + count, n);
 	FPI_STORE(&c->count, count - n, FPI_RELAXED);

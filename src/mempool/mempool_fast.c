@@ -82,6 +82,24 @@ static FPI_NOINLINE int put_one_slow(fp_mempool *p, void *object)
 	return put < 0 ? put : 0;
 }
 
+/*
+ * More than the loaded magazine serves: what the cache as a whole does needs none of the
+ * checks of the slow way.
+ */
+static FPI_NOINLINE int32_t get_more(fp_mempool *p, fp_mempool_cache *c, void **out,
+				     uint32_t n)
+{
+	return fpi_cache_holds(c, n) ? fpi_cache_get_held(p, c, out, n) :
+				       get_slow(p, out, n);
+}
+
+static FPI_NOINLINE int32_t put_more(fp_mempool *p, fp_mempool_cache *c,
+				     void *const *objects, uint32_t n)
+{
+	return fpi_cache_has_room(c, n) ? fpi_cache_put_room(p, c, objects, n) :
+					  put_slow(p, objects, n);
+}
+
 /* ---- from and to the loaded magazine ---- */
 
 /* Objects of the loaded magazine. */
@@ -192,7 +210,7 @@ int32_t fp_mempool_get_bulk(fp_mempool *pool, void **objects, uint32_t n)
 	count = count_of(c);
 	if (FPI_LIKELY(can_take(count, n)))
 		return take(pool, c, objects, n, count);
-	return get_slow(pool, objects, n);
+	return get_more(pool, c, objects, n);
 }
 
 int32_t fp_mempool_put_bulk(fp_mempool *pool, void *const *objects, uint32_t n)
@@ -208,7 +226,7 @@ int32_t fp_mempool_put_bulk(fp_mempool *pool, void *const *objects, uint32_t n)
 	count = count_of(c);
 	if (FPI_LIKELY(can_give(c, count, n)))
 		return give(pool, c, objects, n, count);
-	return put_slow(pool, objects, n);
+	return put_more(pool, c, objects, n);
 }
 
 /* ---- through an explicit cache ---- */
@@ -284,6 +302,8 @@ int32_t fp_mempool_get_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
 
 		if (FPI_LIKELY(can_take(count, n)))
 			return take(pool, cache, objects, n, count);
+		if (fpi_cache_holds(cache, n))
+			return fpi_cache_get_held(pool, cache, objects, n);
 	}
 	return get_via_slow(pool, cache, objects, n);
 }
@@ -296,6 +316,8 @@ int32_t fp_mempool_put_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
 
 		if (FPI_LIKELY(can_give(cache, count, n)))
 			return give(pool, cache, objects, n, count);
+		if (fpi_cache_has_room(cache, n))
+			return fpi_cache_put_room(pool, cache, objects, n);
 	}
 	return put_via_slow(pool, cache, objects, n);
 }

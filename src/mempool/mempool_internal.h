@@ -194,6 +194,13 @@ void fpi_depot_put(fp_mempool *p, uint32_t shard, void *const *objects, uint64_t
 fp_mempool_cache *fpi_pool_own_cache(fp_mempool *p);
 /* The one that it has already, as it is. */
 fp_mempool_cache *fpi_pool_cache_now(const fp_mempool *p);
+/*
+ * n objects that the two magazines together hold, or room for which they have; n is
+ * above what the loaded one has alone. Both return n.
+ */
+int32_t fpi_cache_get_held(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n);
+int32_t fpi_cache_put_room(fp_mempool *p, fp_mempool_cache *c, void *const *objects,
+			   uint32_t n);
 /* Slow halves of get and put; c NULL: the depot alone. get returns n or 0. */
 uint32_t fpi_cache_get(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n);
 void fpi_cache_put(fp_mempool *p, fp_mempool_cache *c, void *const *objects, uint32_t n);
@@ -234,6 +241,20 @@ FPI_INLINE void fpi_cache_set_limit(fp_mempool_cache *c, uint32_t previous_count
 	uint32_t room = c->pool->cache_size - previous_count;
 
 	c->limit = room < c->pool->magazine_size ? room : c->pool->magazine_size;
+}
+
+/* Whether the cache holds n objects. n - 1 wraps for 0, which is not so. */
+FPI_INLINE int fpi_cache_holds(const fp_mempool_cache *c, uint32_t n)
+{
+	return n - 1 < FPI_LOAD(&c->count, FPI_RELAXED) +
+			       FPI_LOAD(&c->previous_count, FPI_RELAXED);
+}
+
+/* Whether there is room for n objects, n >= 1, once the magazines are exchanged. */
+FPI_INLINE int fpi_cache_has_room(const fp_mempool_cache *c, uint32_t n)
+{
+	return !FPI_LOAD(&c->previous_count, FPI_RELAXED) &&
+	       n - 1 < c->pool->cache_size - FPI_LOAD(&c->count, FPI_RELAXED);
 }
 
 /* ---- mempool_guard.c ---- */
