@@ -71,7 +71,7 @@ __attribute__((target("avx2"))) static void take4_avx2(void **to, void *const *f
 	_mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute4x64_epi64(v, REVERSED));
 }
 
-/* The last move overlaps the one before where n is no multiple of 4. */
+/* Here as in put_avx2() the last move overlaps the one before if n is no multiple of 4. */
 __attribute__((target("avx2"))) static int32_t take_avx2(void **to, void *const *end,
 							 uint64_t n)
 {
@@ -95,11 +95,34 @@ __attribute__((target("avx2"))) static int32_t take_avx2(void **to, void *const 
 	return (int32_t)n;
 }
 
+__attribute__((target("avx2"))) static void put4_avx2(void **to, void *const *from)
+{
+	__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)from);
+
+	_mm256_storeu_si256((__m256i *)(void *)to, v);
+}
+
+/* Not fpi_copy_with(): that may call memcpy, and so needs a stack frame. */
 __attribute__((target("avx2"))) static int32_t put_avx2(void **to, void *const *from,
 							uint64_t n)
 {
-	if (n)
-		fpi_copy_with(to, from, n * sizeof(*to), 1);
+	uint64_t i = 0;
+
+	if (n < 4) {
+		if (n)
+			fpi_put_few(to, from, n);
+		return (int32_t)n;
+	}
+	for (; i + 16 <= n; i += 16) {
+		put4_avx2(to + i, from + i);
+		put4_avx2(to + i + 4, from + i + 4);
+		put4_avx2(to + i + 8, from + i + 8);
+		put4_avx2(to + i + 12, from + i + 12);
+	}
+	for (; i + 4 <= n; i += 4)
+		put4_avx2(to + i, from + i);
+	if (i < n)
+		put4_avx2(to + n - 4, from + n - 4);
 	return (int32_t)n;
 }
 

@@ -39,6 +39,7 @@
 struct fpi_magazine {
 	struct fpi_magazine *next;
 	uint64_t count;
+	uint64_t unused[2]; /* so that objects start where a move of 32 bytes does */
 	void *objects[];
 };
 
