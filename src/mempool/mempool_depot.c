@@ -26,6 +26,7 @@
  */
 #include "mempool/mempool_internal.h"
 
+#define POINTERS_OF_LINE (FPI_CACHELINE / sizeof(void *))
 #define MAGAZINE_LINE_FROM 24 /* objects: larger magazines start on a line */
 
 /* ---- magazines ---- */
@@ -181,6 +182,14 @@ static void drain(fp_mempool_cache *c, void **out)
 	FPI_STORE(&c->previous_count, 0, FPI_RELAXED);
 }
 
+/* An empty magazine of cache c. */
+static void give_empty(struct fpi_shard *s, const fp_mempool_cache *c,
+		       struct fpi_magazine *m)
+{
+	FPI_PLAIN_STORE(&m->user, c);
+	push_empty(s, m);
+}
+
 /*
  * Takes n objects, which the shard has, to out; the last magazine touched goes to
  * the cache, whose magazines are empty. Returns how many of n are still to be
@@ -201,7 +210,7 @@ static uint32_t shard_refill(struct fpi_shard *s, fp_mempool_cache *c, void **ou
 	shard_take(s, out, whole);
 	m = pop(&s->loaded);
 	swapped = (uint32_t)FPI_PLAIN_LOAD(&m->count);
-	push_empty(s, c->loaded);
+	give_empty(s, c, c->loaded);
 	set_loaded(c, m, swapped);
 	/* The second get in a row that missed: a thread that only gets. */
 	if (c->last_miss == FPI_WAY_GET && FPI_PLAIN_LOAD(&s->loaded)) {
@@ -209,7 +218,7 @@ static uint32_t shard_refill(struct fpi_shard *s, fp_mempool_cache *c, void **ou
 
 		if (more <= c->pool->cache_size - swapped) {
 			m = pop(&s->loaded);
-			push_empty(s, c->previous);
+			give_empty(s, c, c->previous);
 			c->previous = m;
 			FPI_STORE(&c->previous_count, more, FPI_RELAXED);
 			swapped += more;
@@ -218,6 +227,27 @@ static uint32_t shard_refill(struct fpi_shard *s, fp_mempool_cache *c, void **ou
 	c->last_miss = FPI_WAY_GET;
 	set_count(s, count_of(s) - swapped);
 	return n - whole;
+}
+
+/*
+ * The loaded magazine came from the depot: if another cache had it before, its lines
+ * are with another core. Asked for all at once they come while the first are used.
+ */
+static void fetch_loaded(const fp_mempool_cache *c, uint32_t count)
+{
+	if (FPI_PLAIN_LOAD(&c->loaded->user) == c)
+		return;
+	for (uint32_t i = 0; i < count; i += POINTERS_OF_LINE)
+		__builtin_prefetch(&c->objects[count - 1 - i]);
+}
+
+/* The same for an empty magazine, which is about to be written. */
+static void fetch_empty(const fp_mempool *p, const fp_mempool_cache *c)
+{
+	if (FPI_PLAIN_LOAD(&c->loaded->user) == c)
+		return;
+	for (uint32_t i = 0; i < p->magazine_size; i += POINTERS_OF_LINE)
+		fpi_prefetch_write(&c->objects[i]);
 }
 
 /* Under the lock of a shard that has enough; releases it. */
@@ -237,6 +267,7 @@ static void get_from(fp_mempool *p, struct fpi_shard *s, fp_mempool_cache *c, vo
 	unlock_shard(p, s);
 	c->exchanges++;
 	count = FPI_LOAD(&c->count, FPI_RELAXED);
+	fetch_loaded(c, count);
 	p->take_many(out + n - rest, c->objects + count, rest);
 	FPI_STORE(&c->count, count - rest, FPI_RELAXED);
 	fpi_cache_set_limit(c, FPI_LOAD(&c->previous_count, FPI_RELAXED));
@@ -366,12 +397,13 @@ void fpi_depot_put(fp_mempool *p, uint32_t shard, void *const *objects, uint64_t
 }
 
 /* Under the lock: gives magazine m with its objects, gets an empty one for it. */
-static struct fpi_magazine *exchange_full(struct fpi_shard *s, struct fpi_magazine *m,
-					  uint32_t count)
+static struct fpi_magazine *exchange_full(struct fpi_shard *s, const fp_mempool_cache *c,
+					  struct fpi_magazine *m, uint32_t count)
 {
 	struct fpi_magazine *e = pop_empty(s);
 
 	FPI_PLAIN_STORE(&m->count, count);
+	FPI_PLAIN_STORE(&m->user, c);
 	push(&s->loaded, m);
 	added(s, count);
 	return e;
@@ -385,7 +417,7 @@ static void spill_to(struct fpi_shard *s, fp_mempool_cache *c)
 	struct fpi_magazine *e;
 
 	if (before) {
-		e = exchange_full(s, c->previous, before);
+		e = exchange_full(s, c, c->previous, before);
 		c->previous = c->loaded;
 		FPI_STORE(&c->previous_count, count, FPI_RELAXED);
 		set_loaded(c, e, 0);
@@ -393,12 +425,12 @@ static void spill_to(struct fpi_shard *s, fp_mempool_cache *c)
 		/* The second put in a row that missed: a thread that only puts. */
 		if (c->last_miss != FPI_WAY_PUT || !FPI_PLAIN_LOAD(&s->empty))
 			return;
-		c->previous = exchange_full(s, c->previous, before);
+		c->previous = exchange_full(s, c, c->previous, before);
 		FPI_STORE(&c->previous_count, 0, FPI_RELAXED);
 		return;
 	}
 	/* A cache of one magazine. */
-	set_loaded(c, exchange_full(s, c->loaded, count), 0);
+	set_loaded(c, exchange_full(s, c, c->loaded, count), 0);
 }
 
 void fpi_depot_spill(fp_mempool *p, fp_mempool_cache *c)
@@ -416,6 +448,7 @@ void fpi_depot_spill(fp_mempool *p, fp_mempool_cache *c)
 		if (FPI_LIKELY(FPI_PLAIN_LOAD(&s->empty) != NULL)) {
 			spill_to(s, c);
 			unlock_shard(p, s);
+			fetch_empty(p, c);
 			c->last_miss = FPI_WAY_PUT;
 			goto done;
 		}

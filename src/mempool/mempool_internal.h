@@ -39,7 +39,8 @@
 struct fpi_magazine {
 	struct fpi_magazine *next;
 	uint64_t count;
-	uint64_t unused[2]; /* so that objects start where a move of 32 bytes does */
+	const struct fp_mempool_cache *user; /* the cache that it was in last; a hint */
+	uint64_t unused; /* so that objects start where a move of 32 bytes does */
 	void *objects[];
 };
 
