@@ -42,6 +42,7 @@ static void swap_magazines(fp_mempool_cache *c, uint32_t count, uint32_t before)
 	FPI_STORE(&c->count, before, FPI_RELAXED);
 	FPI_STORE(&c->previous_count, count, FPI_RELAXED);
 	fpi_cache_set_limit(c, count);
+	c->window_way = FPI_WAY_NONE;
 }
 
 int32_t fpi_cache_get_held(fp_mempool *p, fp_mempool_cache *c, void **out, uint32_t n)
@@ -197,7 +198,7 @@ static fp_mempool_cache *get_cache(fp_mempool *p, enum fpi_cache_kind kind,
 			return NULL;
 		fpi_lock_acquire(&p->lock);
 		FPI_PLAIN_STORE(&c->next, FPI_LOAD(&p->caches, FPI_RELAXED));
-	FPI_STEP(POOL_LOCKED);
+		FPI_STEP(POOL_LOCKED);
 		/* Release: a complete cache. Partner: POOL_CACHES. */
 		FPI_STORE(&p->caches, (void *)c, FPI_MO(POOL_CACHES_ADD, RELEASE));
 		fpi_lock_release(&p->lock);

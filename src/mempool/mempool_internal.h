@@ -252,10 +252,13 @@ FPI_INLINE int fpi_cache_holds(const fp_mempool_cache *c, uint32_t n)
 			       FPI_LOAD(&c->previous_count, FPI_RELAXED);
 }
 
-/* Whether there is room for n objects, n >= 1, once the magazines are exchanged. */
+/*
+ * Whether there is room for n objects, n >= 1, once the magazines are exchanged. A spare
+ * cache, whose limit is 0, has none.
+ */
 FPI_INLINE int fpi_cache_has_room(const fp_mempool_cache *c, uint32_t n)
 {
-	return !FPI_LOAD(&c->previous_count, FPI_RELAXED) &&
+	return c->limit && !FPI_LOAD(&c->previous_count, FPI_RELAXED) &&
 	       n - 1 < c->pool->cache_size - FPI_LOAD(&c->count, FPI_RELAXED);
 }
 
