@@ -159,10 +159,11 @@ LIBFP_API int fp_mempool_opts_init(fp_mempool_opts *opts, uint32_t size);
  * opts:     see fp_mempool_opts; count and object_size have no default.
  * out:      receives the pool; untouched on failure.
  * Returns:  0; -EINVAL: bad count, object size, alignment, cache size or
- *           max_threads, misaligned options, or out is NULL; -E2BIG, -EOPNOTSUPP: see
- *           libfp/base.h; -ENAMETOOLONG; -EEXIST: the name is taken; -ENOMEM:
- *           also when the machine could never hold it; what the constructor
- *           returned if that is negative, -ECANCELED if it is positive.
+ *           max_threads, misaligned options, or out is NULL; -E2BIG,
+ *           -EOPNOTSUPP: see libfp/base.h; -ENAMETOOLONG; -EEXIST: the name is
+ *           taken; -ENOMEM: also when the machine could never hold it; what the
+ *           constructor returned if that is negative, -ECANCELED if it is
+ *           positive.
  * Threads:  any.
  * Progress: blocking (allocates; time grows with count).
  * Since:    0.9
