@@ -95,6 +95,10 @@ struct pipeline {
 	struct echo *echo;
 	unsigned int workers;
 	struct worker *worker;
+	struct { /* the reader's: empty packets that it has got in advance */
+		void *packets[BURST];
+		uint32_t next, count;
+	} stock;
 	fp_mempool *pool; /* of struct packet */
 	uint8_t *base;	  /* of its objects */
 	uint64_t stride;
@@ -289,13 +293,26 @@ static void flush_all_staged(struct pipeline *p)
 static struct packet *get_packet(struct pipeline *p)
 {
 	unsigned int tries = 0;
-	struct packet *packet;
 
-	while (!(packet = fp_mempool_get(p->pool))) {
-		flush_all_staged(p);
-		back_off(&tries);
+	while (p->stock.next == p->stock.count) {
+		int32_t n = fp_mempool_get_bulk(p->pool, p->stock.packets, BURST);
+
+		if (!n) /* fewer than BURST are there */
+			n = (p->stock.packets[0] = fp_mempool_get(p->pool)) != NULL;
+		p->stock.next = 0;
+		p->stock.count = (uint32_t)n;
+		if (!n) {
+			flush_all_staged(p);
+			back_off(&tries);
+		}
 	}
-	return packet;
+	return p->stock.packets[p->stock.next++];
+}
+
+static void put_stock(struct pipeline *p)
+{
+	fp_mempool_put_bulk(p->pool, p->stock.packets + p->stock.next,
+			    p->stock.count - p->stock.next);
 }
 
 /* The worker of a flow; frames without a flow take turns. */
@@ -499,8 +516,11 @@ enum pipeline_status pipeline_run(struct capture *capture,
 		goto out;
 	if (!start_threads(&p))
 		status = read_all(&p, &progress, &result->packets);
+	put_stock(&p);
 	flush_all_staged(&p);
 	join_threads(&p);
+	if (fp_mempool_in_use_count(p.pool))
+		fail(&p, "packets did not come back to the pool", 0);
 	if (has_failed(&p)) {
 		status = PIPELINE_FAILED;
 		memcpy(result->error, p.failure, sizeof(result->error));
