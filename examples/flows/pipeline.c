@@ -413,7 +413,6 @@ static int make_pool(struct pipeline *p)
 	else if (FRAME_MEMORY / frame < ORDERED)
 		opts.count = (uint32_t)(FRAME_MEMORY / frame);
 	opts.object_size = (uint32_t)sizeof(struct packet) + frame;
-	opts.align = 64; /* neighbours are in use by different threads */
 	opts.cache_size = CACHE;
 	opts.constructor = number_packet;
 	rc = fp_mempool_create(&opts, &p->pool);
