@@ -90,7 +90,7 @@ class Block:
 
     def _live_view(self) -> memoryview | None:
         """The view that was handed out, if its owner neither dropped nor released it."""
-        view = self._view and self._view()
+        view = None if self._view is None else self._view()
         try:
             return view if view is not None and view.nbytes else None
         except ValueError:
