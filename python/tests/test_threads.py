@@ -229,6 +229,25 @@ def test_objects_belong_to_one_thread_at_a_time(pools):
         pool.audit()
 
 
+def test_calls_that_take_long_do_not_overlap():
+    """Without the GIL, on one cache: thousands of objects in each call."""
+    with Pool(8192, 8, cache_size=4096) as pool:
+        ready = threading.Barrier(3)
+
+        def work():
+            room = array.array("I", bytes(4 * 2000))
+            ready.wait()
+            for i in range(2000):
+                assert pool.get_indexes_into(room) == 2000
+                if not i % 100:
+                    assert len(set(room)) == 2000
+                assert pool.put_indexes(room) == 2000
+
+        run(work, work, work)
+        assert pool.is_full
+        pool.audit()
+
+
 def test_pipeline_of_indexes(pools):
     """Got here, through a ring, put there."""
     total = 2000
