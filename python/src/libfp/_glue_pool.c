@@ -234,20 +234,24 @@ int glue_pool_give(glue_pool *g, uint64_t index)
 
 /* ---- and many, as indexes of 4 or 8 bytes ---- */
 
-/* Any buffer may come, also a misaligned one. */
-static void glue_to_indexes(glue_pool *g, void *const *objects, unsigned char *indexes,
-			    int32_t n, uint32_t width)
+/*
+ * Any buffer may come, also a misaligned one, so indexes are copied. Little endian: the first
+ * `width` bytes are the low ones. Inline, so that a constant width makes each copy one move.
+ */
+#define GLUE_INLINE static inline __attribute__((always_inline))
+
+GLUE_INLINE void glue_to_indexes(glue_pool *g, void *const *objects,
+				 unsigned char *indexes, int32_t n, uint32_t width)
 {
 	for (int32_t i = 0; i < n; i++) {
 		uint64_t index = (uint64_t)fp_mempool_index(g->pool, objects[i]);
 
-		/* Little endian: the low half is where it belongs. */
 		memcpy(indexes + (uint64_t)i * width, &index, width);
 	}
 }
 
-static int glue_to_objects(glue_pool *g, const unsigned char *indexes, void **objects,
-			   uint64_t n, uint32_t width)
+GLUE_INLINE int glue_to_objects(glue_pool *g, const unsigned char *indexes,
+				void **objects, uint64_t n, uint32_t width)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t index = 0;
@@ -281,7 +285,10 @@ static int32_t glue_get_all(glue_pool *g, void *indexes, uint64_t n, uint32_t wi
 	if (!objects)
 		return -ENOMEM;
 	got = fp_mempool_get_bulk_via_cache(g->pool, g->cache, objects, (uint32_t)n);
-	glue_to_indexes(g, objects, indexes, got, width);
+	if (width == sizeof(uint32_t))
+		glue_to_indexes(g, objects, indexes, got, sizeof(uint32_t));
+	else
+		glue_to_indexes(g, objects, indexes, got, sizeof(uint64_t));
 	glue_free_table(objects, few);
 	return got;
 }
@@ -294,7 +301,10 @@ static int32_t glue_put_all(glue_pool *g, const void *indexes, uint64_t n, uint3
 
 	if (!objects)
 		return -ENOMEM;
-	put = glue_to_objects(g, indexes, objects, n, width);
+	if (width == sizeof(uint32_t))
+		put = glue_to_objects(g, indexes, objects, n, sizeof(uint32_t));
+	else
+		put = glue_to_objects(g, indexes, objects, n, sizeof(uint64_t));
 	if (!put)
 		put = fp_mempool_put_bulk_via_cache(g->pool, g->cache, objects,
 						    (uint32_t)n);

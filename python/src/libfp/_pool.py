@@ -37,7 +37,8 @@ _get = lib.glue_pool_get
 _put = lib.glue_pool_put
 _NONE_LEFT = lib.GLUE_NONE_LEFT
 
-_INTEGERS = frozenset("iIlLqQnN")
+# Formats of integers of 4 or 8 bytes in this machine's order.
+_INTEGERS = frozenset(order + code for order in ("", "@", "=", "<") for code in "iIlLqQnN")
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
@@ -79,10 +80,12 @@ class Leak:
 
 def _width(indexes: Any) -> int:
     """Bytes of each integer in a buffer of indexes."""
-    with memoryview(indexes) as view:
-        if view.itemsize in (4, 8) and view.format.lstrip("@=<") in _INTEGERS:
-            return view.itemsize
-        raise TypeError(f"indexes are integers of 4 or 8 bytes, not of format {view.format!r}")
+    view = memoryview(indexes)
+    if view.format in _INTEGERS:
+        return view.itemsize
+    wrong = view.format
+    del view  # not to be held by the traceback
+    raise TypeError(f"indexes are integers of 4 or 8 bytes, not of format {wrong!r}")
 
 
 def _drop(core: Any, drop: Any = lib.glue_pool_drop, warn: Any = warnings.warn) -> None:
