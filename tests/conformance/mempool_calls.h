@@ -57,7 +57,9 @@ struct outcome {
 /* The call of a step. */
 const struct call *mempool_call(const json_t *step);
 
+/* The pool or cache that a step names: found, or a new empty place. */
 struct named_pool *pool_named(struct run *run, const json_t *step);
+struct named_cache *cache_named(struct run *run, const json_t *step);
 
 /* What an object of a step is: a name's, or a number's; NULL: a name that is new. */
 void *object_of(struct run *run, const fp_mempool *pool, const char *name, int64_t index);
