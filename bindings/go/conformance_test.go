@@ -120,6 +120,7 @@ var errnoNames = map[Errno]string{
 	ErrInvalid: "-EINVAL", ErrPipe: "-EPIPE", ErrBusy: "-EBUSY", ErrAgain: "-EAGAIN",
 	ErrExist: "-EEXIST", ErrNotExist: "-ENOENT", ErrNameTooLong: "-ENAMETOOLONG",
 	ErrNoMemory: "-ENOMEM", ErrNotSupported: "-EOPNOTSUPP", ErrClosed: "-EINVAL",
+	ErrFault: "-EFAULT", ErrAlready: "-EALREADY", ErrUnclean: "-EUCLEAN",
 }
 
 // result is a number, or the name of an error.
