@@ -20,7 +20,7 @@ const (
 	ErrInvalid      = Errno(syscall.EINVAL)       // a bad argument, or a nil or zero object
 	ErrPipe         = Errno(syscall.EPIPE)        // closed by CloseProducer; dequeue: and drained
 	ErrBusy         = Errno(syscall.EBUSY)        // something is still in use, or (Checked) misuse
-	ErrAgain        = Errno(syscall.EAGAIN)       // Get: none there; a void slot divides what a bulk span asked for
+	ErrAgain        = Errno(syscall.EAGAIN)       // no object at the moment; a void slot divides a bulk span
 	ErrExist        = Errno(syscall.EEXIST)       // the name is taken
 	ErrNotExist     = Errno(syscall.ENOENT)       // nothing has this name
 	ErrNameTooLong  = Errno(syscall.ENAMETOOLONG) // more than NameMax bytes

@@ -26,8 +26,9 @@
 // # Results
 //
 // Full and empty are counts, not errors: a call that finds no room or nothing to take
-// returns 0 and a nil error. (Get, which has no count to return, says ErrAgain.) Every error matches one of the Err constants with errors.Is,
-// and the syscall.Errno of the same number:
+// returns 0 and a nil error. (Get, which has no count to return, says ErrAgain.) Every
+// error matches one of the Err constants with errors.Is, and the syscall.Errno of the same
+// number:
 //
 //	errors.Is(err, fp.ErrPipe) // closed by its producers and drained
 //	errors.Is(err, syscall.EPIPE)
@@ -41,8 +42,9 @@
 // An MT side may be driven by any number of goroutines at once, an ST side by one at a
 // time, wherever it runs; a hand-over between goroutines needs something that orders the
 // two (a channel, a mutex, a WaitGroup). A ring made with the flag Checked finds out when
-// that was not so and returns ErrBusy. The race detector knows that what was done before
-// an enqueue is seen after the dequeue of its elements.
+// that was not so and returns ErrBusy. Pools and Caches are for any number of goroutines at
+// once. The race detector knows that what was done before an enqueue is seen after the
+// dequeue of its elements, and what was done before a put after the next get.
 //
 // # Lifetime
 //

@@ -14,14 +14,15 @@ import (
 	"unsafe"
 )
 
-// PoolOptions says what NewPool makes. Count and ObjectSize have no default.
+// PoolOptions says what NewPool makes. Count and ObjectSize have no default. The flags
+// PoolSTGet and PoolSTPut are promises about all goroutines and threads together.
 type PoolOptions struct {
 	Count      int    // objects, 1 to PoolCountMax
 	ObjectSize int    // bytes, 1 and up
 	Align      int    // bytes, a power of two up to PoolAlignMax; 0: 8
 	CacheSize  int    // objects that a Cache keeps at most; 0: Count / 8, at most 512
 	Name       string // for LookupPool, in this process and in any language; "": none
-	Flags      uint32 // Stats, Checked, MemHuge, MemPrefault, MemNode, PoolNoCache, ...
+	Flags      uint32 // Stats, Checked, MemHuge, MemPrefault, MemNode, PoolNoCache, PoolSTGet, PoolSTPut
 	NUMANode   uint32 // with MemNode
 	MaxThreads int    // threads of other languages with a cache at a time; 0: PoolThreadsMax
 }
@@ -43,7 +44,7 @@ type Pool struct {
 	own        *core
 	caches     *caches // all, own too
 	net        net
-	gates      gates // one side is used, for what looks at the pool: get and put have the caches' locks
+	gates      gates // of the sides only others: get and put have the locks of the caches
 }
 
 // NewPool makes a pool. Its objects start as zeroes; a Checked pool fills what is
@@ -133,8 +134,8 @@ func (p *Pool) alone(last bool, action func() error) error {
 }
 
 // Close frees the pool and the memory of its objects, and closes its Caches. For a pool
-// from LookupPool it gives back the reference instead, and what was got stays in use: an
-// other Pool may put it by index. Calls that other goroutines are inside finish first;
+// from LookupPool it gives back the reference instead, and what was got stays in use:
+// another Pool may put it by index. Calls that other goroutines are inside finish first;
 // later ones return ErrClosed. Closing again, or closing a nil or zero Pool, does nothing.
 //
 // ErrBusy: objects are in use (the text says how many, InUse too), references by lookup

@@ -95,8 +95,9 @@ func (p *Pool) Block(index uint32) (Block, error) {
 }
 
 // Object is the memory of the object with this index, whether in use or not: for who
-// works with indexes alone. What was put in the meantime goes unnoticed. It panics if
-// there is no such object or the pool is nil or closed.
+// works with indexes alone. What was put in the meantime goes unnoticed, and the bytes of
+// an object that is not in use are there only while the Pool is reachable and open. It
+// panics if there is no such object or the pool is nil or closed.
 func (p *Pool) Object(index uint32) []byte {
 	if _, err := p.Block(index); err != nil {
 		panic(err)
