@@ -140,53 +140,117 @@ func TestPoolOfManyGoroutines(t *testing.T) {
 	}
 }
 
+// one is what gets and puts single objects, as Blocks or as indexes.
+type one struct {
+	name string
+	get  func(p *Pool, c *Cache) (uint32, error)
+	put  func(p *Pool, c *Cache, index uint32) error
+}
+
+var oneByOne = []one{
+	{"Block", func(p *Pool, c *Cache) (uint32, error) {
+		b, err := c.Get()
+		return b.Index(), err
+	}, func(p *Pool, c *Cache, index uint32) error {
+		b, err := p.Block(index)
+		if err == nil {
+			err = c.Put(b)
+		}
+		return err
+	}},
+	{"Blocks", func(p *Pool, c *Cache) (uint32, error) {
+		b := make([]Block, 1)
+		n, err := c.GetBulk(b)
+		if n == 0 && err == nil {
+			err = ErrAgain
+		}
+		return b[0].Index(), err
+	}, func(p *Pool, c *Cache, index uint32) error {
+		b, err := p.Block(index)
+		if err == nil {
+			_, err = c.PutBulk([]Block{b})
+		}
+		return err
+	}},
+	{"index", func(p *Pool, c *Cache) (uint32, error) {
+		v := make([]uint32, 1)
+		n, err := c.GetIndexes(v)
+		if n == 0 && err == nil {
+			err = ErrAgain
+		}
+		return v[0], err
+	}, func(p *Pool, c *Cache, index uint32) error {
+		_, err := c.PutIndexes([]uint32{index})
+		return err
+	}},
+}
+
 // Objects travel from goroutine to goroutine as indexes through a ring. What was written
 // before a put is seen after the next get; -race would complain if the detector had not
 // been told.
 func TestPoolObjectsThroughARing(t *testing.T) {
-	const rounds = 5000
-	p := makePool(t, PoolOptions{Count: 16, ObjectSize: 8, CacheSize: 4})
-	r, err := NewRingOf[uint32](RingOptions{Capacity: 16, Producer: ST, Consumer: ST})
-	if err != nil {
-		t.Fatal(err)
+	for _, maker := range oneByOne {
+		for _, taker := range oneByOne {
+			t.Run(maker.name+"-"+taker.name, func(t *testing.T) {
+				p := makePool(t, PoolOptions{Count: 16, ObjectSize: 8, CacheSize: 4})
+				r, err := NewRingOf[uint32](RingOptions{Capacity: 16, Producer: ST, Consumer: ST})
+				if err != nil {
+					t.Fatal(err)
+				}
+				const rounds = 1500
+				beside := make([]int, 16) // memory of Go, one for each object
+				go func() {
+					if err := makeObjects(p, r, maker, rounds, beside); err != nil {
+						t.Error(err)
+					}
+				}()
+				if n := takeObjects(t, p, r, taker, beside); n != rounds && !t.Failed() {
+					t.Error("objects that arrived:", n)
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
-	beside := make([]int, 16) // memory of Go, one for each object
-	go func() {
-		defer r.CloseProducer()
-		out, err := p.NewCache()
+}
+
+func makeObjects(p *Pool, r *RingOf[uint32], form one, rounds int, beside []int) error {
+	defer r.CloseProducer()
+	c, err := p.NewCache()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for i := 0; i < rounds; {
+		index, err := form.get(p, c)
+		if err == ErrAgain {
+			idle()
+			continue
+		}
 		if err != nil {
-			t.Error(err)
-			return
+			return err
 		}
-		defer out.Close()
-		for i := 0; i < rounds; {
-			b, err := out.Get()
-			if err == ErrAgain {
-				idle()
-				continue
-			}
-			if err != nil {
-				t.Error("Get:", err)
-				return
-			}
-			*(*uint64)(unsafe.Pointer(&b.Bytes()[0])) = uint64(i)
-			beside[b.Index()] = i
-			if ok, err := r.Enqueue(b.Index()); !ok || err != nil {
-				t.Error("Enqueue:", ok, err)
-				return
-			}
-			i++
+		*(*uint64)(unsafe.Pointer(&p.Object(index)[0])) = uint64(i)
+		beside[index] = i
+		if _, err := r.EnqueueBulk([]uint32{index}); err != nil { // has room for all objects
+			return err
 		}
-	}()
-	in, err := p.NewCache()
+		i++
+	}
+	return nil
+}
+
+func takeObjects(t *testing.T, p *Pool, r *RingOf[uint32], form one, beside []int) int {
+	c, err := p.NewCache()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.Close()
 	for i := 0; ; {
 		index, ok, err := r.Dequeue()
 		if err == ErrPipe {
-			want(t, "objects that arrived", i, rounds)
-			break
+			return i
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -195,23 +259,15 @@ func TestPoolObjectsThroughARing(t *testing.T) {
 			idle()
 			continue
 		}
-		b, err := p.Block(index)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := *(*uint64)(unsafe.Pointer(&b.Bytes()[0]))
+		got := *(*uint64)(unsafe.Pointer(&p.Object(index)[0]))
 		if got != uint64(i) || beside[index] != i {
 			t.Fatalf("object %d came with %d and %d", i, got, beside[index])
 		}
 		beside[index] = -1
-		mustPut(t, in, b)
+		if err := form.put(p, c, index); err != nil {
+			t.Fatal("put:", err)
+		}
 		i++
-	}
-	if err := in.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
