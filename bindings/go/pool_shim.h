@@ -137,9 +137,9 @@ static inline int fpgo_pool_release(fpgo_pool *pool, int found)
 }
 
 /* What has nothing to convert but the handle. */
-#define FPGO_POOL(result, name, function) \
-	static inline result name(fpgo_pool *pool) \
-	{ \
+#define FPGO_POOL(result, name, function)            \
+	static inline result name(fpgo_pool *pool)   \
+	{                                            \
 		return function(fpgo_pool_of(pool)); \
 	}
 FPGO_POOL(const char *, fpgo_pool_name, fp_mempool_name)
@@ -194,8 +194,8 @@ static inline int64_t fpgo_cache_count(fpgo_cache *cache)
 }
 
 /* Room for n pointers, or an error. */
-static inline int32_t fpgo_cache_room(const struct fpgo_pool_state *s, struct fpgo_cache_state *c,
-				      uint32_t n)
+static inline int32_t fpgo_cache_room(const struct fpgo_pool_state *s,
+				      struct fpgo_cache_state *c, uint32_t n)
 {
 	uint32_t room = c->room ? c->room : 64;
 	void **objects;
@@ -219,7 +219,8 @@ static inline int32_t fpgo_cache_room(const struct fpgo_pool_state *s, struct fp
 /* A misuse may look on at the same time, hence the atomics; on most CPUs they cost nothing. */
 static inline void fpgo_grow_older(uint32_t *age, uint32_t by)
 {
-	__atomic_store_n(age, __atomic_load_n(age, __ATOMIC_RELAXED) + by, __ATOMIC_RELAXED);
+	__atomic_store_n(age, __atomic_load_n(age, __ATOMIC_RELAXED) + by,
+			 __ATOMIC_RELAXED);
 }
 
 static inline int32_t fpgo_pool_get(fpgo_pool *pool, fpgo_cache *cache, uint32_t *ages,
@@ -265,7 +266,8 @@ static inline int32_t fpgo_pool_put(fpgo_pool *pool, fpgo_cache *cache, uint32_t
 	return put;
 }
 
-static inline fpgo_index fpgo_pool_get_one(fpgo_pool *pool, fpgo_cache *cache, uint32_t *ages)
+static inline fpgo_index fpgo_pool_get_one(fpgo_pool *pool, fpgo_cache *cache,
+					   uint32_t *ages)
 {
 	fpgo_index out = { 0, 0 };
 
@@ -273,7 +275,8 @@ static inline fpgo_index fpgo_pool_get_one(fpgo_pool *pool, fpgo_cache *cache, u
 	return out;
 }
 
-static inline int32_t fpgo_pool_put_one(fpgo_pool *pool, fpgo_cache *cache, uint32_t index)
+static inline int32_t fpgo_pool_put_one(fpgo_pool *pool, fpgo_cache *cache,
+					uint32_t index)
 {
 	return fpgo_pool_put(pool, cache, 0, &index, 1);
 }
@@ -307,7 +310,8 @@ static inline fp_mempool_stats fpgo_pool_stats(fpgo_pool *pool)
 	return stats;
 }
 
-static inline int64_t fpgo_pool_leaks(fpgo_pool *pool, fp_mempool_leak *leaks, uint32_t max)
+static inline int64_t fpgo_pool_leaks(fpgo_pool *pool, fp_mempool_leak *leaks,
+				      uint32_t max)
 {
 	return fp_mempool_leaks(fpgo_pool_of(pool), leaks, max);
 }
