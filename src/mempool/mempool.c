@@ -428,11 +428,16 @@ static uint64_t in_depot(const fp_mempool *p)
 	return n;
 }
 
+const fp_mempool_cache *fpi_pool_caches(const fp_mempool *p)
+{
+	/* Partner: POOL_CACHES_ADD. */
+	return FPI_LOAD(&p->caches, FPI_MO(POOL_CACHES, ACQUIRE));
+}
+
 /* Objects in the caches of this kind. */
 static uint64_t in_caches(const fp_mempool *p, uint32_t kind)
 {
-	/* Partner: POOL_CACHES_ADD. */
-	const fp_mempool_cache *c = FPI_LOAD(&p->caches, FPI_MO(POOL_CACHES, ACQUIRE));
+	const fp_mempool_cache *c = fpi_pool_caches(p);
 	uint64_t n = 0;
 
 	for (; c; c = FPI_PLAIN_LOAD(&c->next))
@@ -531,8 +536,7 @@ int fp_mempool_get_stats(const fp_mempool *pool, fp_mempool_stats *io)
 		s.flags |= LIBFP_POOL_STATS_COUNTED;
 		add_counters(&s, &pool->counters);
 		/* Spare caches too: what their threads did has been done. */
-		for (c = FPI_LOAD(&pool->caches, FPI_MO(POOL_CACHES, ACQUIRE)); c;
-		     c = FPI_PLAIN_LOAD(&c->next))
+		for (c = fpi_pool_caches(pool); c; c = FPI_PLAIN_LOAD(&c->next))
 			add_counters(&s, &c->counters);
 	}
 	return fpi_stats_write(io, &s, sizeof(s));

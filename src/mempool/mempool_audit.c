@@ -68,8 +68,7 @@ static void audit_shard(struct audit *a, const struct fpi_shard *s)
 
 static void audit_caches(struct audit *a)
 {
-	const fp_mempool_cache *c =
-		FPI_LOAD(&a->pool->caches, FPI_MO(POOL_CACHES, ACQUIRE));
+	const fp_mempool_cache *c = fpi_pool_caches(a->pool);
 
 	for (; c; c = c->next) {
 		if (fpi_cache_count(c) > a->pool->cache_size)

@@ -316,5 +316,7 @@ FPI_INLINE void *fpi_pool_object(const fp_mempool *p, uint64_t index)
 }
 
 uint64_t fpi_pool_available(const fp_mempool *p);
+/* The first of all caches; `next` leads to the others. */
+const fp_mempool_cache *fpi_pool_caches(const fp_mempool *p);
 
 #endif
