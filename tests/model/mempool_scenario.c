@@ -25,6 +25,8 @@ struct actor {
 	void *held[MAX_HELD];
 	uint32_t n_held;
 	fp_mempool_cache *cache; /* explicit, its own */
+	void **places;		 /* windows */
+	void *const *shown;
 };
 
 static struct world {
@@ -192,6 +194,40 @@ static void put_in_window(int t)
 	EX_CHECK(fp_mempool_put_commit(w->pool, 1) == 1);
 }
 
+/* Between the two halves another thread may do what it likes. */
+static void open_for_put(int t)
+{
+	if (fp_mempool_put_reserve(w->pool, 1, &w->actors[t].places) != 1)
+		w->actors[t].places = NULL;
+}
+
+static void put_opened(int t)
+{
+	struct actor *a = &w->actors[t];
+
+	EX_CHECK(a->places && a->n_held);
+	a->places[0] = a->held[--a->n_held];
+	touch(a->places[0]);
+	EX_CHECK(fp_mempool_put_commit(w->pool, 1) == 1);
+}
+
+static void show(int t)
+{
+	if (fp_mempool_get_reserve(w->pool, 1, &w->actors[t].shown) != 1)
+		w->actors[t].shown = NULL;
+}
+
+static void take_shown(int t)
+{
+	void *object;
+
+	if (!w->actors[t].shown)
+		return;
+	object = w->actors[t].shown[0];
+	EX_CHECK(fp_mempool_get_commit(w->pool, 1) == 1);
+	got(t, object);
+}
+
 /* ---- misuse ---- */
 
 static void put_shared(void)
@@ -284,6 +320,10 @@ static void operation(int t, char op)
 	case 'y': put(t, 1); break;
 	case 'z': get_in_window(t); break;
 	case 'v': put_in_window(t); break;
+	case 'o': open_for_put(t); break;
+	case 'i': put_opened(t); break;
+	case 'a': show(t); break;
+	case 't': take_shown(t); break;
 	case 'c': create_cache(t); break;
 	case 'e': destroy_cache(t); break;
 	case 'f': EX_CHECK(fp_mempool_flush(w->pool) >= 0); break;

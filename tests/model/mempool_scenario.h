@@ -8,6 +8,8 @@
  *   g G    get 1, bulk of 2; writes to the objects
  *   p P    writes to what was got last; put 1, bulk of 2 (what there is)
  *   z v    get 1, put 1 in a window of the thread's cache
+ *   o i    open a window for puts; put what is held through it: must succeed
+ *   a t    show one object in a window; take it: must succeed, if it was shown
  *   x y    get 1, put 1 through the explicit cache that exists at the start
  *   c e    create and destroy an explicit cache of the thread's own
  *   f r    flush, reclaim
