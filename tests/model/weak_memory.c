@@ -52,8 +52,8 @@ static struct {
 	const char *name;
 } names[EX_LOCATIONS];
 static int n_names;
-static const void *sleeping_on[EX_THREADS]; /* futex words; NULL: awake */
-static int sleepers[EX_THREADS], n_sleepers;  /* in order */
+static const void *sleeping_on[EX_THREADS];  /* futex words; NULL: awake */
+static int sleepers[EX_THREADS], n_sleepers; /* in order */
 static const void *statistics[16];
 static int n_statistics;
 
