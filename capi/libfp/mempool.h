@@ -314,7 +314,7 @@ LIBFP_API int32_t fp_mempool_get_commit(fp_mempool *pool, uint32_t k);
  * Opens up to n free places in this thread's cache, to be filled with pointers
  * of objects that are to be put.
  *
- * n:        up to half the cache size is always given.
+ * n:        up to half the cache size (rounded down, at least 1) is always given.
  * window:   receives a pointer to the places, valid until this thread's next
  *           call on the pool; untouched if the result is not positive.
  * Returns:  how many, 1 to n, 0 for n = 0; -EOPNOTSUPP, -EINVAL, -ECHILD,

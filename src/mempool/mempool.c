@@ -286,33 +286,28 @@ int fp_mempool_create(const fp_mempool_opts *opts, fp_mempool **out)
 
 /* ---- destroy ---- */
 
-/* Under the list lock. 0, or -EBUSY. */
-static int nothing_out(fp_mempool *p)
-{
-	uint64_t in_use = p->capacity - fpi_pool_available(p);
-	uint32_t explicit_caches = FPI_LOAD(&p->explicit_caches, FPI_RELAXED);
-
-	if (in_use)
-		return fpi_refuse(-EBUSY, "fp_mempool_destroy: %llu objects are in use",
-				  (unsigned long long)in_use);
-	if (explicit_caches)
-		return fpi_refuse(-EBUSY, "fp_mempool_destroy: %u explicit caches exist",
-				  explicit_caches);
-	return 0;
-}
-
 static int take_down(fp_mempool *p)
 {
-	int err;
+	uint64_t in_use;
+	uint32_t explicit_caches;
+	int err = -EBUSY;
 
 	/* No thread's exit looks at the pool any more once it is off the list. */
 	fpi_pool_list_lock();
-	err = nothing_out(p);
-	if (!err)
+	in_use = p->capacity - fpi_pool_available(p);
+	explicit_caches = FPI_LOAD(&p->explicit_caches, FPI_RELAXED);
+	if (!in_use && !explicit_caches)
 		err = fpi_registry_retire(&p->name, 0);
 	if (!err)
 		fpi_pool_leave(p);
 	fpi_pool_list_unlock();
+	/* The log's handler is the user's: not under a lock that exits wait for. */
+	if (in_use)
+		return fpi_refuse(err, "fp_mempool_destroy: %llu objects are in use",
+				  (unsigned long long)in_use);
+	if (explicit_caches)
+		return fpi_refuse(err, "fp_mempool_destroy: %u explicit caches exist",
+				  explicit_caches);
 	return err;
 }
 

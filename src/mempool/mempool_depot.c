@@ -290,9 +290,11 @@ static int depot_lacks(const fp_mempool *p, uint32_t n)
 	for (uint32_t i = 0; i < p->shards; i++)
 		/* Partner: DEPOT_ADDS: what was added by then is in the count. */
 		before += FPI_LOAD(&p->shard[i].adds, FPI_MO(DEPOT_PEEK_ADDS, ACQUIRE));
-	for (uint32_t i = 0; i < p->shards; i++)
+	for (uint32_t i = 0; i < p->shards; i++) {
 		/* Partner: DEPOT_COUNT. */
 		sum += FPI_LOAD(&p->shard[i].count, FPI_MO(DEPOT_PEEK_COUNT, ACQUIRE));
+		FPI_STEP(POOL_SHARD_COUNTED);
+	}
 	for (uint32_t i = 0; i < p->shards; i++)
 		after += FPI_LOAD(&p->shard[i].adds, FPI_RELAXED);
 	return sum < n && before == after;

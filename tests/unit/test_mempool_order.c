@@ -225,6 +225,53 @@ static void a_get_collects_from_all_shards(void)
 		}
 }
 
+/* ---- objects that wander while they are counted ---- */
+
+static struct {
+	fp_mempool *p;
+	int counted; /* shards */
+	void *in[7], *out[7];
+} wander;
+
+/*
+ * When two shards have been counted: 7 objects come to them, and then the 7 of the last
+ * shard go. The depot never has fewer than before.
+ */
+static void let_them_wander(const char *step)
+{
+	if (strcmp(step, "POOL_SHARD_COUNTED") || ++wander.counted != 2)
+		return;
+	fpi_depot_put(wander.p, 0, wander.in, 4);
+	fpi_depot_put(wander.p, 1, wander.in + 4, 3);
+	pt_get(wander.p, wander.out, 7);
+}
+
+static void what_wanders_while_it_is_counted_is_not_missed(void)
+{
+	enum { N = 640 };
+	static void *t[N];
+
+	wander.p = pt_pool(N, 10, LIBFP_POOL_NO_CACHE);
+	wander.counted = 0;
+	CHECK_EQ(wander.p->shards, FPI_POOL_SHARDS);
+	pt_get(wander.p, t, N);
+	fpi_depot_put(wander.p, 6, t, 6);
+	fpi_depot_put(wander.p, 7, t + 6, 7);
+	memcpy(wander.in, t + 13, sizeof(wander.in));
+	fpi_test_step = let_them_wander;
+	pt_get(wander.p, t, 13);
+	fpi_test_step = NULL;
+	CHECK(wander.counted >= FPI_POOL_SHARDS);
+	memcpy(t + 13, wander.out, sizeof(wander.out));
+	pt_different(wander.p, t, N);
+	/* Nothing has moved since: the count alone says that there is nothing. */
+	wander.counted = 2;
+	CHECK(fp_mempool_get(wander.p) == NULL);
+	pt_at_rest(wander.p, N);
+	pt_put(wander.p, t, N);
+	pt_end(wander.p);
+}
+
 /* ---- edges ---- */
 
 static void all_objects_and_one_more(void)
@@ -352,6 +399,7 @@ int main(int argc, char **argv)
 		FPT_CASE(single_and_bulk_calls_agree),
 		FPT_CASE(a_get_fails_only_if_cache_and_depot_have_too_few),
 		FPT_CASE(a_get_collects_from_all_shards),
+		FPT_CASE(what_wanders_while_it_is_counted_is_not_missed),
 		FPT_CASE(all_objects_and_one_more),
 		FPT_CASE(one_thread_exhausts_another_refills),
 		FPT_CASE(contents_stay_from_put_to_get),

@@ -273,6 +273,56 @@ static void a_pool_is_destroyed_while_its_threads_live_on(void)
 		dismiss(&w[i]);
 }
 
+struct leaver {
+	fp_mempool *p;
+	struct fpt_hold hold;
+	sem_t destroyed;
+};
+
+static void *leave_held(void *arg)
+{
+	struct leaver *l = arg;
+	void *t[8];
+
+	pt_get(l->p, t, 8);
+	pt_put(l->p, t, 8);
+	fpt_hold_me(&l->hold);
+	return NULL;
+}
+
+static void *destroy_it(void *arg)
+{
+	struct leaver *l = arg;
+
+	CHECK_EQ(fp_mempool_destroy(l->p), 0);
+	sem_post(&l->destroyed);
+	return NULL;
+}
+
+/* In the middle of giving back: destroy comes before an exit or after it. */
+static void destroy_waits_for_an_exit_that_is_inside(void)
+{
+	struct leaver l = { .p = pt_pool(40, 8, 0) };
+	pthread_t leaver, destroyer;
+	struct timespec soon;
+
+	fpt_hold_init(&l.hold, "POOL_SHARD_LOCKED");
+	sem_init(&l.destroyed, 0, 0);
+	CHECK_EQ(pthread_create(&leaver, NULL, leave_held, &l), 0);
+	CHECK_EQ(fpt_hold_reached(&l.hold), 1);
+	CHECK_EQ(pthread_create(&destroyer, NULL, destroy_it, &l), 0);
+	/* However long one waits; this is for a destroy that does not. */
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec = (soon.tv_nsec + 30000000) % 1000000000;
+	soon.tv_sec += soon.tv_nsec < 30000000;
+	CHECK(sem_timedwait(&l.destroyed, &soon));
+	fpt_hold_release(&l.hold);
+	pthread_join(leaver, NULL);
+	pthread_join(destroyer, NULL);
+	fpt_hold_end(&l.hold);
+	sem_destroy(&l.destroyed);
+}
+
 /* ---- too many threads ---- */
 
 static void *get_and_put(void *pool)
@@ -456,6 +506,7 @@ int main(int argc, char **argv)
 		FPT_CASE(a_pool_of_one_thread_has_nobody_to_ask),
 		FPT_CASE(a_thread_that_exits_gives_back_to_every_pool),
 		FPT_CASE(a_pool_is_destroyed_while_its_threads_live_on),
+		FPT_CASE(destroy_waits_for_an_exit_that_is_inside),
 		FPT_CASE(three_hundred_threads_one_after_the_other),
 		FPT_CASE(three_hundred_threads_at_once),
 		FPT_CASE(one_cache_for_whoever_comes_first),
