@@ -352,8 +352,8 @@ LIBFP_API int64_t fp_mempool_flush(fp_mempool *pool);
 
 /*
  * Flushes the calling thread's cache and asks the other threads for theirs:
- * each gives back at its next call on the pool. Best effort: a thread that makes
- * no call gives nothing. Explicit caches are not asked.
+ * each gives back at its next call on the pool (a commit of an open window: at
+ * the one after). Best effort: a thread that makes no call gives nothing. Explicit caches are not asked.
  *
  * Returns:  how many objects remain in caches of other threads at this moment;
  *           -EINVAL: pool is NULL; -ECHILD, -EBUSY: see the top.
