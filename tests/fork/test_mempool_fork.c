@@ -206,6 +206,34 @@ static void a_grandchild_does_the_same(void)
 	unmake(&s);
 }
 
+/* The same slot, another thread: what it exits from is not the parent's. */
+static void use_another_pool(void *arg)
+{
+	struct pools *s = arg;
+	fp_mempool_stats before = pt_stats(s->p);
+	fp_mempool *p = pt_pool(60, 6, 0);
+
+	CHECK_EQ(before.thread_caches, 1);
+	pt_on_thread(use_it, p);
+	CHECK_EQ(pt_stats(s->p).thread_caches, 1);
+	CHECK_EQ(pt_stats(s->p).in_depot, before.in_depot);
+	pt_end(p);
+	destroy_all(s);
+}
+
+static void an_exit_in_a_child_gives_back_nothing_of_the_parents(void)
+{
+	struct pools s;
+
+	if (!FPT_CHILD_STARTS_THREADS) {
+		printf("  not in this build: the child starts a thread\n");
+		return;
+	}
+	make(&s, 0);
+	fpt_in_child(use_another_pool, &s);
+	unmake(&s);
+}
+
 /* ---- a thread of the parent is in the middle of something ---- */
 
 static pthread_key_t after_the_hook; /* its destructor runs after the library's */
@@ -309,6 +337,7 @@ int main(int argc, char **argv)
 		FPT_CASE(a_child_may_do_nothing_else),
 		FPT_CASE(a_child_creates_new_pools),
 		FPT_CASE(a_grandchild_does_the_same),
+		FPT_CASE(an_exit_in_a_child_gives_back_nothing_of_the_parents),
 		FPT_CASE(a_child_does_not_wait_for_the_parents_locks),
 		FPT_CASE(a_child_of_a_parent_whose_thread_exits),
 		FPT_CASE(a_child_leaves_the_parents_pools_alone),

@@ -481,8 +481,14 @@ static void pools_come_and_go_in_flat_memory(void)
 		if (i == 1000)
 			before = resident_pages();
 	}
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	printf("  resident memory is not looked at in this build: sanitizers keep what "
+	       "was freed\n");
+	(void)before;
+#else
 	/* A pool of these is at least two pages. */
 	CHECK(resident_pages() - before < 2000);
+#endif
 }
 
 /* M-30 */

@@ -284,8 +284,34 @@ static void go_stale(fp_mempool *p, fp_mempool_cache *c, uint32_t size)
 	CHECK_EQ(put_bulk(p, c, t + 7, 1), 1);
 }
 
+/* Another magazine, or an empty one, with as many objects as before. */
+static void go_stale_elsewhere(fp_mempool *p, fp_mempool_cache *c, uint32_t size)
+{
+	void *t[64], **place;
+	void *const *window;
+
+	CHECK_EQ(size, 10); /* in two magazines of 5 */
+	CHECK_EQ(get_bulk(p, c, t, 10), 10);
+	CHECK((c ? fp_mempool_cache_flush(c) : fp_mempool_flush(p)) >= 0);
+	CHECK_EQ(put_reserve(p, c, 2, &place), 2);
+	CHECK_EQ(c ? fp_mempool_cache_flush(c) : fp_mempool_flush(p), 0);
+	CHECK_EQ(put_commit(p, c, 1), -EINVAL);
+
+	CHECK_EQ(put_bulk(p, c, t, 2), 2); /* 2, then 5 and 2 */
+	CHECK_EQ(put_reserve(p, c, 1, &place), 1);
+	CHECK_EQ(put_bulk(p, c, t + 2, 5), 5);
+	CHECK_EQ(put_commit(p, c, 1), -EINVAL);
+
+	CHECK_EQ(get_reserve(p, c, 2, &window), 2); /* 5 and 2, then 2 */
+	CHECK_EQ(get_bulk(p, c, t + 2, 5), 5);
+	CHECK_EQ(get_commit(p, c, 2), -EINVAL);
+	pt_at_rest(p, 8);
+	CHECK_EQ(put_bulk(p, c, t + 2, 8), 8);
+}
+
 static void stale_windows_are_refused(void)
 {
+	with_every_cache(40, 10, go_stale_elsewhere);
 	with_every_cache(40, 10, go_stale);
 	with_every_cache(10, 10, go_stale);
 }
