@@ -678,7 +678,8 @@ LIBFP_API int fp_mempool_get_stats(const fp_mempool *pool, fp_mempool_stats *io)
  *
  * Returns:  0; -EUCLEAN: something is wrong; -ENOMEM (needs one bit per
  *           object); -EINVAL: pool is NULL; -ECHILD, -EBUSY: see the top.
- * Threads:  one, with no other call on this pool.
+ * Threads:  one, with no other call on this pool, and no exit of a thread that
+ *           has a cache in it.
  * Progress: blocking (allocates).
  * Since:    0.9
  */
