@@ -134,7 +134,7 @@ static void set_options(fp_mempool *p, const fp_mempool_opts *o)
 	p->generation = fpi_fork_generation();
 	p->capacity = o->count;
 	p->cache_size = o->cache_size;
-	p->magazine_size = (o->cache_size + 1) / 2;
+	p->magazine_size = (o->cache_size - 1) / 2 + 1; /* half, rounded up */
 	p->max_threads = o->max_threads;
 	p->single = (o->flags & (LIBFP_POOL_ST_GET | LIBFP_POOL_ST_PUT)) ==
 		    (LIBFP_POOL_ST_GET | LIBFP_POOL_ST_PUT);

@@ -326,7 +326,7 @@ static FPI_COLD int get_from_all(fp_mempool *p, fp_mempool_cache *c, void **out,
 		unlock_all(p);
 		return 0;
 	}
-	if (cached)
+	if (c)
 		drain(c, out);
 	out += cached;
 	for (uint32_t i = 0; left; i++) {

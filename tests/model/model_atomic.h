@@ -72,12 +72,12 @@
 
 #define FPI_PLAIN_LOAD(p)                         \
 	__extension__({                           \
-		ex_plain(p, sizeof(*(p)), 0, #p); \
+		ex_plain(p, sizeof(__typeof__(*(p))), 0, #p); \
 		*(p);                             \
 	})
 #define FPI_PLAIN_STORE(p, v)                     \
 	do {                                      \
-		ex_plain(p, sizeof(*(p)), 1, #p); \
+		ex_plain(p, sizeof(__typeof__(*(p))), 1, #p); \
 		*(p) = (v);                       \
 	} while (0)
 
