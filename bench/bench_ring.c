@@ -220,57 +220,21 @@ static void stall(struct bench *b)
 		}
 }
 
-static void usage(void)
-{
-	fprintf(stderr,
-		"usage: bench_ring [-o ROW] [-p PROCESS] [-s SCALE] [-c CPU,CPU] [-v]\n"
-		"  -o  only rows row/mode/burstN/capacityN/elemN that contain this\n"
-		"  -p  number of this process, written to every line\n"
-		"  -s  factor on the time spent\n"
-		"  -c  cores to run on; default: the first two that are allowed\n"
-		"  -v  a progress line on stderr\n");
-	exit(2);
-}
-
 int main(int argc, char **argv)
 {
-	struct bench_options options = { .scale = 1, .cpus = { -1, -1 } };
 	struct bench *b;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "o:p:s:c:v")) != -1) {
-		if (opt == 'o')
-			options.only = optarg;
-		else if (opt == 'p')
-			options.process = (unsigned)strtoul(optarg, NULL, 10);
-		else if (opt == 's')
-			options.scale = strtod(optarg, NULL);
-		else if (opt == 'c' &&
-			 sscanf(optarg, "%d,%d", &options.cpus[0], &options.cpus[1]) >= 1)
-			continue;
-		else if (opt == 'v')
-			options.progress = 1;
-		else
-			usage();
-	}
-	if (optind != argc || !(options.scale > 0))
-		usage();
-	options.out = stdout;
 	for (unsigned i = 0; i < sizeof(ring_source); i++)
 		ring_source[i] = (unsigned char)(i % 255 + 1);
 
-	b = bench_start(&options);
+	b = bench_start(argc, argv);
 	start_libraries(b);
 	burst1_floor(b);
 	one_thread(b);
 	if (bench_two_cores(b))
 		two_threads(b);
 	else
-		fprintf(options.out,
-			"{\"kind\":\"skipped\",\"process\":%u,"
-			"\"row\":\"two_threads\","
-			"\"reason\":\"needs two cores\"}\n",
-			options.process);
+		bench_skip(b, "two_threads", "needs two cores");
 	stall(b);
 	bench_finish(b);
 	return 0;

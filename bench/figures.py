@@ -17,6 +17,8 @@ COLOURS = {
     "libfp via PLT": "#ffa94d",
     "rte SP/SC": "#1864ab",
     "rte MP/MC": "#1864ab",
+    "rte_mempool": "#1864ab",
+    "rte_mempool native": "#4dabf7",
     "rte RTS": "#4dabf7",
     "rte HTS": "#a5d8ff",
     "ck spsc": "#2b8a3e",
@@ -125,7 +127,7 @@ def one_thread(results, out):
     return save(fig, out, "ring-one-thread")
 
 
-def ratios(verdicts, out):
+def ratios(verdicts, out, part, peer, capacity):
     """Each ratio bar: where libfp stands between what it must and aims at."""
     shown = [v for v in verdicts if v.value is not None and v.must is not None
              and "peer" in v.bar]
@@ -142,7 +144,7 @@ def ratios(verdicts, out):
         if v.aim is not None:
             ax.plot(v.aim, y, "|", color="#adb5bd", markersize=12, markeredgewidth=2)
     ax.axvline(1, color="#868e96", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(shown)), [f"{v.name}, capacity {v.capacity}"
+    ax.set_yticks(range(len(shown)), [f"{v.name}, {capacity} {v.capacity}"
                                       f"{', ' + v.cls if v.cls else ''}"
                                       for v in reversed(shown)], fontsize=7)
     ax.set_xscale("log")
@@ -150,11 +152,11 @@ def ratios(verdicts, out):
     log_axis(ax.xaxis)
     ax.grid(axis="x", color="#e9ecef")
     ax.set_ylim(-0.7, len(shown) - 0.3)
-    ax.set_xlabel("times as fast as rte_ring in the same process; black: must, grey: aim; "
+    ax.set_xlabel(f"times as fast as {peer} in the same process; black: must, grey: aim; "
                   "hollow: missed")
-    ax.set_title("libfp rings against their bars (median and range over processes)")
+    ax.set_title(f"libfp {part}s against their bars (median and range over processes)")
     fig.tight_layout()
-    return save(fig, out, "ring-bars")
+    return save(fig, out, f"{part}-bars")
 
 
 def burst1(results, out):
@@ -178,6 +180,51 @@ def burst1(results, out):
     ax.set_title("One object in, one object out, on one thread (lower is better)")
     fig.tight_layout()
     return save(fig, out, "ring-burst1")
+
+
+POOL_PANELS = {"pool_resident": "one thread, in its cache",
+               "pool_common": "one thread, through the common pool",
+               "pool_resident_2": "two threads at once, in their caches",
+               "pool_common_2": "two threads at once, through the common pool"}
+POOL_LINES = ((OURS, "bulk", "o-"), (OURS, "zero-copy", "o:"), ("rte_mempool", "bulk", "o-"),
+              ("rte_mempool native", "bulk", "s--"))
+
+
+def mempool(results, out):
+    """What a call costs over the number of objects."""
+    cells = [c for row in POOL_PANELS for c in results.select(row=row)]
+    if not cells:
+        return None
+    fig, axes = plt.subplots(2, 2, figsize=(11, 7.5), sharex=True, sharey=True)
+    for ax, (row, title) in zip(axes.flat, POOL_PANELS.items()):
+        classes = [c for c in ("alone", "far", "near") if results.select(row=row, cls=c)]
+        ax.set_title(title + (f", cores {classes[0]}" if classes and classes[0] != "alone" else ""))
+        for who, mode, style in POOL_LINES:
+            of = sorted((c for c in results.select(row=row, who=who, mode=mode)
+                         if c.cls in classes[:1]), key=lambda c: c.burst)
+            if of:
+                ax.plot([c.burst for c in of], [c.median for c in of], style, markersize=4,
+                        linewidth=1.4, color=COLOURS[who],
+                        label=f"{who}, zero-copy" if mode == "zero-copy" else who)
+            single = [c for c in results.select(row=row, who=who, mode="single", burst=1)
+                      if c.cls in classes[:1]]
+            if single and mode == "bulk":
+                ax.plot(1, single[0].median, "D", markersize=5, color=COLOURS[who],
+                        markerfacecolor="white")
+        ax.grid(color="#e9ecef")
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        ax.set_xticks([1, 4, 8, 32, 128, 512])
+        log_axis(ax.xaxis)
+        log_axis(ax.yaxis)
+    for ax in axes[1]:
+        ax.set_xlabel("objects a call (hollow: the call for one object)")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("ns a call, mean of get and put")
+    axes[0][0].legend(fontsize=7)
+    fig.suptitle("Object pools, thread cache of 512 (lower is better)")
+    fig.tight_layout()
+    return save(fig, out, "mempool-calls")
 
 
 # Ours are solid lines with dots, one colour a language; what else there is, is dotted.

@@ -25,6 +25,7 @@
 #define SLICE_NS 300000.0
 #define WARMUP_SLICES 3 /* per case: sizes the slice, fills caches */
 #define WARMUP_PART 8	/* of each slice, this part is not timed */
+#define LEAST_STEPS 16	/* of a slice */
 /* A hand-off takes about 50 ns near and 200 ns far; what lies between says
  * that the cores moved meanwhile. */
 #define NEAR_BELOW_NS 90.0
@@ -43,6 +44,15 @@ struct entry {
 	unsigned switched; /* slices dropped: a thread was descheduled */
 	unsigned moved;	   /* slices dropped: class changed or unclear */
 	unsigned wrong;	   /* slices whose loop did not do its units */
+};
+
+struct bench_options {
+	const char *only; /* run the rows whose name contains this; NULL: all */
+	unsigned process; /* number of this process, written to every line */
+	double scale;	  /* of the time that is spent */
+	int progress;	  /* a progress line on stderr */
+	FILE *out;	  /* JSON lines */
+	int cpus[2];	  /* cores to use; -1: choose */
 };
 
 struct bench {
@@ -140,14 +150,52 @@ static void choose_cpus(struct bench *b)
 		b->n_cpus = 1;
 }
 
-struct bench *bench_start(const struct bench_options *options)
+static void usage(const char *program)
+{
+	fprintf(stderr,
+		"usage: %s [-o ROW] [-p PROCESS] [-s SCALE] [-c CPU,CPU] [-v]\n"
+		"  -o  only rows row/mode/burstN/capacityN/elemN that contain this\n"
+		"  -p  number of this process, written to every line\n"
+		"  -s  factor on the time spent\n"
+		"  -c  cores to run on; default: the first two that are allowed\n"
+		"  -v  a progress line on stderr\n",
+		program);
+	exit(2);
+}
+
+static void read_options(struct bench_options *options, int argc, char **argv)
+{
+	int opt;
+
+	*options =
+		(struct bench_options){ .scale = 1, .out = stdout, .cpus = { -1, -1 } };
+	while ((opt = getopt(argc, argv, "o:p:s:c:v")) != -1) {
+		if (opt == 'o')
+			options->only = optarg;
+		else if (opt == 'p')
+			options->process = (unsigned)strtoul(optarg, NULL, 10);
+		else if (opt == 's')
+			options->scale = strtod(optarg, NULL);
+		else if (opt == 'c' && sscanf(optarg, "%d,%d", &options->cpus[0],
+					      &options->cpus[1]) >= 1)
+			continue;
+		else if (opt == 'v')
+			options->progress = 1;
+		else
+			usage(argv[0]);
+	}
+	if (optind != argc || !(options->scale > 0))
+		usage(argv[0]);
+}
+
+struct bench *bench_start(int argc, char **argv)
 {
 	struct bench *b = aligned_alloc(128, (sizeof(*b) + 127) / 128 * 128);
 
 	if (!b)
 		die("out of memory");
 	memset(b, 0, sizeof(*b));
-	b->options = *options;
+	read_options(&b->options, argc, argv);
 	b->cpus[1] = -1;
 	if (pthread_getaffinity_np(pthread_self(), sizeof(b->affinity), &b->affinity))
 		die("cannot read the affinity");
@@ -169,6 +217,13 @@ void bench_finish(struct bench *b)
 int bench_two_cores(const struct bench *b)
 {
 	return b->n_cpus == 2;
+}
+
+void bench_skip(struct bench *b, const char *row, const char *reason)
+{
+	fprintf(b->options.out,
+		"{\"kind\":\"skipped\",\"process\":%u,\"row\":\"%s\",\"reason\":\"%s\"}\n",
+		b->options.process, row, reason);
 }
 
 FILE *bench_out(struct bench *b)
@@ -216,11 +271,17 @@ int bench_wanted(const struct bench *b, const char *row, const char *mode, uint3
 
 void bench_add(struct bench *b, const struct bench_case *c)
 {
+	struct entry *e;
+
 	if (b->n_entries == b->room) {
 		b->room = b->room ? b->room * 2 : 64;
 		b->entries = must_realloc(b->entries, b->room * sizeof(*b->entries));
 	}
-	b->entries[b->n_entries++] = (struct entry){ .c = *c, .units = 64 * c->burst };
+	e = &b->entries[b->n_entries++];
+	*e = (struct entry){ .c = *c };
+	if (!e->c.step)
+		e->c.step = c->burst;
+	e->units = LEAST_STEPS * e->c.step;
 }
 
 /* ---- slices ---- */
@@ -252,10 +313,10 @@ static void keep(struct entry *e, int cls, uint64_t units, uint64_t ns)
 static void adapt(struct entry *e, uint64_t units, uint64_t ns)
 {
 	double factor = SLICE_NS / (ns ? (double)ns : 1);
-	uint64_t burst = e->c.burst, least = 16 * burst;
+	uint64_t step = e->c.step, least = LEAST_STEPS * step;
 
 	factor = factor > 8 ? 8 : factor < 0.125 ? 0.125 : factor;
-	e->units = (uint64_t)((double)units * factor) / burst * burst;
+	e->units = (uint64_t)((double)units * factor) / step * step;
 	if (e->units < least)
 		e->units = least;
 }
@@ -263,7 +324,7 @@ static void adapt(struct entry *e, uint64_t units, uint64_t ns)
 static void slice_one(struct entry *e)
 {
 	uint64_t units = e->units, done, start, ns;
-	uint64_t warm = units / WARMUP_PART / e->c.burst * e->c.burst;
+	uint64_t warm = units / WARMUP_PART / e->c.step * e->c.step;
 	long switches;
 
 	e->c.one(e->c.object, e->c.burst, warm);
@@ -283,7 +344,8 @@ static void slice_one(struct entry *e)
 static void slice_two(struct bench *b, struct entry *e)
 {
 	struct partner *p = &b->partner;
-	uint64_t warm = e->units / WARMUP_PART, total = e->units + warm;
+	uint64_t warm = e->units / WARMUP_PART / e->c.step * e->c.step;
+	uint64_t total = e->units + warm;
 	uint64_t got, rest, start, ns;
 	double before, after;
 	long switches;

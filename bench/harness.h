@@ -42,11 +42,13 @@ struct bench_case {
 	const char *who;  /* "libfp", "rte MP/MC" */
 	const char *unit; /* "ns" a unit of work, or "M/s": millions of them */
 	uint32_t burst, capacity, elem;
+	uint32_t step; /* units come in multiples of this; 0: of the burst */
 
 	void *object;
 	/* One thread: `one`. Two threads: `feed` on one core, `drain` on the
 	 * other, which must end up with the same number of units. `drain` may be
-	 * asked in parts and then does at least what it is asked for. */
+	 * asked in parts and then does at least what it is asked for. The time is
+	 * drain's: the same loop twice measures two threads at once. */
 	bench_loop *one;
 	bench_loop *feed, *drain;
 };
@@ -60,16 +62,8 @@ struct bench_peer {
 	const char *reason;
 };
 
-struct bench_options {
-	const char *only; /* run the rows whose name contains this; NULL: all */
-	unsigned process; /* number of this process, written to every line */
-	double scale;	  /* of the time that is spent */
-	int progress;	  /* a progress line on stderr */
-	FILE *out;	  /* JSON lines */
-	int cpus[2];	  /* cores to use; -1: choose */
-};
-
-struct bench *bench_start(const struct bench_options *options);
+/* Reads the options of a bench program; ends it if they are wrong. */
+struct bench *bench_start(int argc, char **argv);
 void bench_finish(struct bench *bench);
 
 /* True if two threads can be measured: there are two cores to run on. */
@@ -84,13 +78,16 @@ void bench_add(struct bench *bench, const struct bench_case *c);
 
 /*
  * Lets all cases added since the last run take turns for about
- * seconds * options.scale, writes one JSON line per case and class, and
+ * seconds * bench_scale(), writes one JSON line per case and class, and
  * forgets the cases.
  */
 void bench_run(struct bench *bench, const char *what, double seconds);
 
 /* Writes the line that describes machine, library and peers. */
 void bench_describe(struct bench *bench, const struct bench_peer *peers, unsigned n);
+
+/* Writes that a row was not run, and why. */
+void bench_skip(struct bench *bench, const char *row, const char *reason);
 
 /* For rows that measure by themselves. */
 FILE *bench_out(struct bench *bench);

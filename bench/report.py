@@ -16,6 +16,7 @@ import tempfile
 from results import (FLOOR, MIN_SLICES, OURS, QUIET_FLOOR_NS, QUIET_PEER, QUIET_PEER_OVER_NS,
                      OverFloor, Results, judge, quantile, ratio, write_summary)
 from report_bindings import judge_bindings, section as bindings_section
+from report_mempool import judge_mempool, section as mempool_section
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -111,9 +112,9 @@ def machine(results, library):
     size = stripped_size(library)
     if size:
         lines.append(f"- libfp.so is {size / 1024:.0f} KiB stripped")
-    for name, version in run["peers"].items():
+    for name, version in results.peers.items():
         lines.append(f"- peer {name}: {version}")
-    for name, reason in run["missing"].items():
+    for name, reason in results.missing.items():
         lines.append(f"- **peer {name} is missing**: {reason}")
     for s in {(s["row"], s["reason"]) for s in results.skipped}:
         lines.append(f"- **row {s[0]} was not run**: {s[1]}")
@@ -187,7 +188,7 @@ def barrier_section():
 
 
 def build(results, verdicts, pictures, library):
-    parts = ["# Ring benchmark\n", machine(results, library)]
+    parts = ["# Benchmarks\n", machine(results, library)]
     parts.append(
         "\nEvery row is measured beside its peers in the same process, in slices of 0.3 ms that "
         "take turns. Two cores of this kind of machine are near or far from each other, which "
@@ -197,7 +198,9 @@ def build(results, verdicts, pictures, library):
         "[bench/README.md](../../bench/README.md) has the method.\n")
     parts.append("## Bars\n")
     if "bars" in pictures:
-        parts.append(f"![libfp against its bars]({pictures['bars']})\n")
+        parts.append(f"![The rings against their bars]({pictures['bars']})\n")
+    if "mempool_bars" in pictures:
+        parts.append(f"![The pools against their bars]({pictures['mempool_bars']})\n")
     parts.append(table(BAR_HEAD, bar_rows(verdicts)))
     if "two_threads" in pictures:
         parts.append("## Two threads\n\n![Two threads](" + pictures["two_threads"] + ")\n")
@@ -214,18 +217,21 @@ def build(results, verdicts, pictures, library):
                            case_rows(results, cells)))
     parts.append(burst1_section(results))
     parts.append(stall_section(results))
+    parts.append(mempool_section(results, table, CASE_HEAD, case_rows, pictures.get("mempool")))
     parts.append(bindings_section(results, table, pictures.get("bindings")))
     parts.append(barrier_section())
     return "\n".join(p for p in parts if p)
 
 
-def draw(results, verdicts, out):
+def draw(results, rings, pools, out):
     try:
         import figures
     except ImportError as e:
         print(f"report: no pictures: {e} (python3-matplotlib)", file=sys.stderr)
         return {}
-    pictures = {"bars": figures.ratios(verdicts, out),
+    pictures = {"bars": figures.ratios(rings, out, "ring", "rte_ring", "capacity"),
+                "mempool_bars": figures.ratios(pools, out, "mempool", "rte_mempool", "cache"),
+                "mempool": figures.mempool(results, out),
                 "two_threads": figures.two_threads(results, out),
                 "one_thread": figures.one_thread(results, out),
                 "burst1": figures.burst1(results, out),
@@ -242,10 +248,12 @@ def main():
 
     results = Results(args.raw)
     bars = json.loads((HERE / "bars.json").read_text(encoding="utf-8"))
-    verdicts = judge(results, bars["ring"]) + judge_bindings(results, bars["bindings"])
+    rings = judge(results, bars["ring"])
+    pools = judge_mempool(results, bars["mempool"])
+    verdicts = rings + pools + judge_bindings(results, bars["bindings"])
     args.out.mkdir(parents=True, exist_ok=True)
     write_summary(results, verdicts, args.out / "results.jsonl")
-    pictures = draw(results, verdicts, args.out)
+    pictures = draw(results, rings, pools, args.out)
     (args.out / "report.md").write_text(build(results, verdicts, pictures, args.library),
                                         encoding="utf-8")
     print_bars(verdicts)

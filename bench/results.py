@@ -60,7 +60,7 @@ def cell_key(c):
 class Results:
     def __init__(self, paths):
         self.runs, self.stalls, self.handoffs, self.skipped = [], [], [], []
-        self.bindings = []
+        self.bindings, self.memory = [], []
         self.cells = {}
         for path in paths:
             with open(path, encoding="utf-8") as f:
@@ -81,6 +81,10 @@ class Results:
             self.skipped.append(line)
         elif kind == "bindings":
             self.bindings.append(line)
+        elif kind == "memory":
+            line.pop("process")
+            if line not in self.memory:
+                self.memory.append(line)
 
     def cell(self, row, mode, burst, capacity, elem, who, cls):
         cell = self.cells.get((row, mode, burst, capacity, elem, who, cls))
@@ -96,11 +100,11 @@ class Results:
 
     @property
     def peers(self):
-        return self.runs[0]["peers"] if self.runs else {}
+        return {name: version for r in self.runs for name, version in r["peers"].items()}
 
     @property
     def missing(self):
-        return self.runs[0]["missing"] if self.runs else {}
+        return {name: reason for r in self.runs for name, reason in r["missing"].items()}
 
 
 class Ratio:
@@ -269,6 +273,7 @@ def write_summary(results, verdicts, path):
     with open(path, "w", encoding="utf-8") as f:
         machine = dict(results.runs[0]) if results.runs else {}
         machine.pop("process", None)
+        machine |= {"peers": results.peers, "missing": results.missing}
         f.write(json.dumps(machine) + "\n")
         for c in results.cells.values():
             line = {"kind": "case", "row": c.row, "mode": c.mode, "burst": c.burst,
@@ -284,7 +289,7 @@ def write_summary(results, verdicts, path):
                     line |= {"libfp_ratio": round(r.value, 3), "ratio_low": round(r.low, 3),
                              "ratio_high": round(r.high, 3)}
             f.write(json.dumps(line) + "\n")
-        for s in results.stalls:
+        for s in results.stalls + results.memory:
             f.write(json.dumps(s) + "\n")
         for v in verdicts:
             f.write(json.dumps({"kind": "bar", "name": v.name, "capacity": v.capacity,

@@ -9,14 +9,12 @@
  * MP/MC and RTS are stopped between the two internal halves of their enqueue,
  * which are called, not copied; releases that changed these leave the row out.
  */
+#include "eal.h"
 #include "ring_contestant.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_ring.h>
 #include <rte_ring_peek_zc.h>
 #include <rte_version.h>
@@ -287,36 +285,6 @@ STALL_CALLS(rts, RTS_PUT, RTS_GET)
 
 /* ---- the library ---- */
 
-static const char *eal_error;
-
-/*
- * The EAL pins the thread that starts it, so it gets one to keep. It works
- * unprivileged; --no-shconf and not --in-memory, which DPDK 22.11 refuses
- * together with --no-huge.
- */
-static void *start_eal(void *arg)
-{
-	char lcores[32];
-	char *argv[] = { "bench",	   "--no-huge", "--no-pci", "--no-shconf",
-			 "--no-telemetry", "-m",	"64",	    "--log-level",
-			 "error",	   "--lcores",	lcores,	    NULL };
-
-	snprintf(lcores, sizeof(lcores), "0@%d", *(int *)arg);
-	if (rte_eal_init(sizeof(argv) / sizeof(argv[0]) - 1, argv) < 0)
-		eal_error = rte_strerror(rte_errno);
-	return NULL;
-}
-
-static const char *start(int cpu)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, start_eal, &cpu))
-		return "cannot create a thread for the EAL";
-	pthread_join(thread, NULL);
-	return eal_error;
-}
-
 static const struct ring_contestant contestants[] = {
 	{ "rte SP/SC", RING_ST, open_sp, close_ring, sp_loops, NULL, NULL },
 	{ "rte MP/MC", RING_MT, open_mp, close_ring, mp_loops, INTERNAL_STALL(mp), NULL },
@@ -331,7 +299,7 @@ static const struct ring_contestant contestants[] = {
 
 const struct ring_library ring_rte = {
 	.peer = { "rte_ring", BENCH_RTE_VERSION, NULL },
-	.start = start,
+	.start = bench_eal_start,
 	.contestants = contestants,
 	.n = sizeof(contestants) / sizeof(contestants[0]),
 };

@@ -10,6 +10,7 @@
 #define LIBFP_H
 
 #include <libfp/base.h>
+#include <libfp/mempool.h>
 #include <libfp/ring.h>
 
 #endif /* LIBFP_H */

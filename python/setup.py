@@ -21,7 +21,7 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "src" / "libfp"
 CDEF = (PACKAGE / "_cdef.h").read_text()
-GLUE = (PACKAGE / "_glue.h").read_text()
+GLUES = ("_glue", "_glue_pool")
 
 # What a build of the C library needs; CMakeLists.txt first: it tells where the source is.
 C_SOURCE = ("CMakeLists.txt", "LICENSE", "capi", "cmake", "pkgconfig", "src")
@@ -33,8 +33,10 @@ SOURCE = """
 #include <libfp.h>
 #pragma GCC visibility push(hidden)
 #include "_glue.h"
+#include "_glue_pool.h"
 #pragma GCC visibility pop
 #include "_glue.c"
+#include "_glue_pool.c"
 """
 
 
@@ -116,7 +118,7 @@ def use_bundled(ext, build_dir, compiler):
 
 
 class BuildExt(build_ext):
-    """cffi's generated C file beside _glue.c, over whichever libfp there is."""
+    """cffi's generated C file with the glue, over whichever libfp there is."""
 
     def build_extension(self, ext):
         from cffi import FFI
@@ -135,7 +137,8 @@ class BuildExt(build_ext):
             self.copy_file(c_source_dir() / "LICENSE", Path(self.build_lib) / "libfp" / "LICENSE")
         ffi = FFI()
         ffi.cdef(CDEF)
-        ffi.cdef(GLUE)
+        for glue in GLUES:
+            ffi.cdef((PACKAGE / f"{glue}.h").read_text())
         ffi.set_source(ext.name, SOURCE)
         generated = temp / "_libfp.c"
         ffi.emit_c_code(str(generated))
@@ -165,7 +168,8 @@ setup(
     version=".".join(map(str, header_version())),
     ext_modules=[
         Extension("libfp._libfp", sources=["src/libfp/_glue.c"],
-                  depends=[str(PACKAGE / name) for name in ("_glue.c", "_glue.h", "_cdef.h")]),
+                  depends=[str(PACKAGE / "_cdef.h"), *(str(PACKAGE / f"{glue}.{suffix}")
+                                                       for glue in GLUES for suffix in "ch")]),
     ],
     cmdclass={"build_ext": BuildExt, "sdist": Sdist},
 )

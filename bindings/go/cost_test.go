@@ -4,12 +4,14 @@
 //
 //	go test -bench . -run -
 //
-// ns/elem is for an element that is enqueued and dequeued, by one goroutine.
+// ns/elem is for an element that is enqueued and dequeued, or an object that is got and put,
+// by one goroutine.
 
 package fp
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 )
@@ -21,6 +23,12 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	r := makeRing(t, kind{ST, ST}, 64, 0)
 	of := makeRingOf[point](t, 64)
 	v, p, b := make([]uint64, 32), make([]point, 32), make([]byte, 256)
+	pool := makePool(t, PoolOptions{Count: 100, ObjectSize: 64})
+	cache, err := pool.NewCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, indexes, tooMany := make([]Block, 32), make([]uint32, 32), make([]uint32, 101)
 	calls := map[string]func(){
 		"bursts":         func() { r.EnqueueBurst(v); r.DequeueBurst(v) },
 		"bulks":          func() { r.EnqueueBulk(v); r.DequeueBulk(v) },
@@ -32,6 +40,11 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		"singles of T":   func() { of.Enqueue(point{}); of.Dequeue() },
 		"spans":          func() { inPlace(r) },
 		"the closed end": func() { closedEnd(r) },
+		"objects":        func() { b, _ := pool.Get(); b.Bytes(); b.Index(); pool.Put(b) },
+		"blocks":         func() { cache.GetBulk(blocks); cache.PutBulk(blocks) },
+		"indexes":        func() { cache.GetIndexes(indexes); pool.PutIndexes(indexes) },
+		"of the pool":    func() { pool.InUse(); pool.Stats(); cache.Count(); cache.Flush() },
+		"no objects":     func() { pool.GetIndexes(tooMany); pool.PutIndexes(nil) },
 	}
 	if sinceGo124 { // older compilers do not inline what would leave these on the stack
 		calls["spans of T"] = func() { inPlaceOf(of) }
@@ -39,6 +52,11 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			var v [32]uint64
 			r.EnqueueBurst(v[:])
 			r.DequeueBurst(v[:])
+		}
+		calls["indexes on the stack"] = func() {
+			var v [8]uint32
+			cache.GetIndexes(v[:])
+			cache.PutIndexes(v[:])
 		}
 	}
 	for name, call := range calls {
@@ -137,4 +155,34 @@ func BenchmarkChannel(b *testing.B) {
 			})
 		})
 	}
+}
+
+func BenchmarkPool(b *testing.B) {
+	p := makePool(b, PoolOptions{Count: 4096, ObjectSize: 64, CacheSize: 2048})
+	c, err := p.NewCache()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("single", func(b *testing.B) {
+		perElement(b, 1, func() {
+			block, _ := c.Get()
+			c.Put(block)
+		})
+	})
+	for _, n := range sizes {
+		b.Run(fmt.Sprint("blocks/", n), func(b *testing.B) {
+			v := make([]Block, n)
+			perElement(b, n, func() { c.GetBulk(v); c.PutBulk(v) })
+		})
+		b.Run(fmt.Sprint("indexes/", n), func(b *testing.B) {
+			v := make([]uint32, n)
+			perElement(b, n, func() { c.GetIndexes(v); c.PutIndexes(v) })
+		})
+	}
+}
+
+// What Go has: memory that is kept, of the same size.
+func BenchmarkSyncPool(b *testing.B) {
+	pool := sync.Pool{New: func() any { return new([64]byte) }}
+	perElement(b, 1, func() { pool.Put(pool.Get()) })
 }

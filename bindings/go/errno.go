@@ -20,12 +20,15 @@ const (
 	ErrInvalid      = Errno(syscall.EINVAL)       // a bad argument, or a nil or zero object
 	ErrPipe         = Errno(syscall.EPIPE)        // closed by CloseProducer; dequeue: and drained
 	ErrBusy         = Errno(syscall.EBUSY)        // something is still in use, or (Checked) misuse
-	ErrAgain        = Errno(syscall.EAGAIN)       // a void slot divides what a bulk span asked for
+	ErrAgain        = Errno(syscall.EAGAIN)       // no object at the moment; a void slot divides a bulk span
 	ErrExist        = Errno(syscall.EEXIST)       // the name is taken
 	ErrNotExist     = Errno(syscall.ENOENT)       // nothing has this name
 	ErrNameTooLong  = Errno(syscall.ENAMETOOLONG) // more than NameMax bytes
 	ErrNoMemory     = Errno(syscall.ENOMEM)       // the allocator has none
 	ErrNotSupported = Errno(syscall.EOPNOTSUPP)   // not with this library, or not on this kind of side
+	ErrFault        = Errno(syscall.EFAULT)       // not an object of this pool
+	ErrAlready      = Errno(syscall.EALREADY)     // the object was put before
+	ErrUnclean      = Errno(syscall.EUCLEAN)      // memory was overwritten (Checked, Audit)
 	ErrClosed       = Errno(syscall.EBADF)        // a call after Close; only this package returns it
 )
 

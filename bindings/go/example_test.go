@@ -185,6 +185,90 @@ func ExampleRing_Handle() {
 	// Output: true
 }
 
+func ExamplePool() {
+	pool, err := fp.NewPool(fp.PoolOptions{Count: 1024, ObjectSize: 2048})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close() // refused while objects are in use
+
+	packet, err := pool.Get()
+	if errors.Is(err, fp.ErrAgain) {
+		log.Fatal("none left at the moment")
+	} else if err != nil {
+		log.Fatal(err)
+	}
+	n := copy(packet.Bytes(), "2048 bytes of the pool")
+	fmt.Println(string(packet.Bytes()[:n]), len(packet.Bytes()))
+
+	pool.Put(packet)
+	fmt.Println(pool.Put(packet)) // it is dead, and so are its bytes
+	// Output:
+	// 2048 bytes of the pool 2048
+	// fp: EALREADY: object is not in use
+}
+
+func ExamplePool_indexes() {
+	pool, err := fp.NewPool(fp.PoolOptions{Count: 256, ObjectSize: 64})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	full, err := fp.NewRingOf[uint32](fp.RingOptions{Capacity: 256, Producer: fp.ST, Consumer: fp.ST})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer full.Close()
+
+	go func() { // fills objects
+		defer full.CloseProducer()
+		cache, err := pool.NewCache()
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer cache.Close()
+		burst := make([]uint32, 32)
+		for i := 0; i < 100; {
+			n, err := cache.GetIndexes(burst) // all 32 or none
+			if err != nil {
+				log.Fatal(err)
+			}
+			if n == 0 { // all are on their way: the other end's turn
+				runtime.Gosched()
+				continue
+			}
+			for _, index := range burst {
+				pool.Object(index)[0] = byte(i)
+			}
+			full.EnqueueBulk(burst) // has room for every object of the pool
+			i++
+		}
+	}()
+
+	cache, err := pool.NewCache()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cache.Close()
+	sum := 0
+	burst := make([]uint32, 64)
+	for {
+		n, err := full.DequeueBurst(burst)
+		if errors.Is(err, fp.ErrPipe) {
+			break
+		}
+		if n == 0 {
+			runtime.Gosched()
+		}
+		for _, index := range burst[:n] {
+			sum += int(pool.Object(index)[0])
+		}
+		cache.PutIndexes(burst[:n])
+	}
+	fmt.Println(sum)
+	// Output: 158400
+}
+
 // What the guide shows is what runs here.
 func TestTheGuideIsTheseExamples(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/go.md")

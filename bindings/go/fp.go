@@ -2,7 +2,8 @@
 
 // Package fp drives libfp from Go: rings, bounded FIFO queues that carry bursts of
 // fixed-size elements between goroutines, and between Go and any other language in the
-// same process.
+// same process; and pools of fixed-size objects, in memory that all of them see and the
+// garbage collector does not.
 //
 // A call into C costs some tens of nanoseconds whatever it carries, so bursts are the
 // unit: at 256 elements a call costs less per element than anything a channel can do.
@@ -13,33 +14,44 @@
 // A [Ring] carries uint64 values, or elements of any size as bytes; a [RingOf] carries
 // values of a Go type without pointers. Elements are copied. Go pointers cannot travel:
 // the garbage collector does not look into C memory. Pass an index into a table that Go
-// holds.
+// holds, or that of an object of a pool.
+//
+// # Objects
+//
+// A [Pool] gives its objects as values of [Block], which know when they are dead, or as
+// bare indexes, a burst per call, which is what a ring carries. Nobody else uses an object
+// between its get and its put. The goroutines of a pool share one cache, or have a [Cache]
+// each.
 //
 // # Results
 //
 // Full and empty are counts, not errors: a call that finds no room or nothing to take
-// returns 0 and a nil error. Every error matches one of the Err constants with errors.Is,
-// and the syscall.Errno of the same number:
+// returns 0 and a nil error. (Get, which has no count to return, says ErrAgain.) Every
+// error matches one of the Err constants with errors.Is, and the syscall.Errno of the same
+// number:
 //
 //	errors.Is(err, fp.ErrPipe) // closed by its producers and drained
 //	errors.Is(err, syscall.EPIPE)
 //
-// A call that fails changes nothing. Methods of a nil or zero Ring return ErrInvalid.
+// A call that fails changes nothing. Methods of a nil or zero Ring, Pool or Cache return
+// ErrInvalid. The bytes of an object that is not there are no error but a panic, as with a
+// slice.
 //
 // # Goroutines
 //
 // An MT side may be driven by any number of goroutines at once, an ST side by one at a
 // time, wherever it runs; a hand-over between goroutines needs something that orders the
 // two (a channel, a mutex, a WaitGroup). A ring made with the flag Checked finds out when
-// that was not so and returns ErrBusy. The race detector knows that what was done before
-// an enqueue is seen after the dequeue of its elements.
+// that was not so and returns ErrBusy. Pools and Caches are for any number of goroutines at
+// once. The race detector knows that what was done before an enqueue is seen after the
+// dequeue of its elements, and what was done before a put after the next get.
 //
 // # Lifetime
 //
 // CloseProducer ends the stream: consumers get the rest, then ErrPipe. Close frees the
-// ring; it may come while other goroutines are inside calls. Close every ring: a ring
-// that becomes unreachable is freed by the garbage collector, but that is a net, and it
-// may come late or never.
+// ring or the pool; it may come while other goroutines are inside calls. Close every ring,
+// pool and cache: what becomes unreachable is freed by the garbage collector, but that is a
+// net, and it may come late or never.
 package fp
 
 /*

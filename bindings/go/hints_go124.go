@@ -6,7 +6,7 @@
 // that buffers passed to them may live on a goroutine's stack.
 //
 // The second is true as long as no handler of fp_log_set_handler leads into Go: a Checked
-// ring calls that handler from inside such a call. This package does not set one.
+// ring or pool calls that handler from inside such a call. This package does not set one.
 
 package fp
 
@@ -17,5 +17,12 @@ package fp
 #cgo nocallback fpgo_dequeue
 #cgo noescape fpgo_peek
 #cgo nocallback fpgo_peek
+#cgo noescape fpgo_pool_get
+#cgo nocallback fpgo_pool_get
+#cgo noescape fpgo_pool_put
+#cgo nocallback fpgo_pool_put
+#cgo noescape fpgo_pool_get_one
+#cgo nocallback fpgo_pool_get_one
+#cgo nocallback fpgo_pool_put_one
 */
 import "C"

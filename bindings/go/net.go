@@ -2,7 +2,7 @@
 
 //go:build !go1.24
 
-// The net under rings that nobody closed, for Go before 1.24: a finalizer.
+// The net under objects that nobody closed, for Go before 1.24: a finalizer.
 
 package fp
 
@@ -10,12 +10,14 @@ import "runtime"
 
 type net struct{}
 
-func (r *Ring) spreadNet() {
-	runtime.SetFinalizer(r, func(r *Ring) {
-		_ = release(r.handle, r.found) // busy: it stays, as the library says it must
-	})
+// spread has free called some time after the object has become unreachable; free holds
+// nothing that leads to the object.
+func spread[T any](object *T, free func()) net {
+	runtime.SetFinalizer(object, func(*T) { free() })
+	return net{}
 }
 
-func (r *Ring) cutNet() {
-	runtime.SetFinalizer(r, nil)
+// cut is for an object that was closed.
+func cut[T any](object *T, _ net) {
+	runtime.SetFinalizer(object, nil)
 }

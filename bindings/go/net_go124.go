@@ -2,13 +2,10 @@
 
 //go:build go1.24
 
-// The net under rings that nobody closed, with what Go has for it since 1.24: unlike a
+// The net under objects that nobody closed, with what Go has for it since 1.24: unlike a
 // finalizer, a cleanup does not keep the object for one more collection.
 
 package fp
-
-// #include "shim.h"
-import "C"
 
 import "runtime"
 
@@ -16,17 +13,13 @@ type net struct {
 	cleanup runtime.Cleanup
 }
 
-type leftover struct {
-	handle *C.fpgo_ring
-	found  bool
+// spread has free called some time after the object has become unreachable; free holds
+// nothing that leads to the object.
+func spread[T any](object *T, free func()) net {
+	return net{runtime.AddCleanup(object, func(free func()) { free() }, free)}
 }
 
-func (r *Ring) spreadNet() {
-	r.net.cleanup = runtime.AddCleanup(r, func(l leftover) {
-		_ = release(l.handle, l.found) // busy: it stays, as the library says it must
-	}, leftover{r.handle, r.found})
-}
-
-func (r *Ring) cutNet() {
-	r.net.cleanup.Stop()
+// cut is for an object that was closed.
+func cut[T any](_ *T, n net) {
+	n.cleanup.Stop()
 }

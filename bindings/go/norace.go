@@ -15,3 +15,7 @@ func raceAcquire(*Ring) {}
 func raceEnqueue(*Ring, unsafe.Pointer, int) {}
 
 func raceDequeue(*Ring, unsafe.Pointer, int) {}
+
+func racePut(*Pool, []uint32) {}
+
+func raceGet(*Pool, []uint32) {}

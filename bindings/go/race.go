@@ -4,8 +4,9 @@
 
 // What the race detector cannot see for itself, because it happens in C: which Go memory
 // a call reads or writes, and that what came before an enqueue comes before what follows
-// the dequeue. The second is told for the whole ring and not for single elements, so that
-// a race may be missed, but none is reported that is not there.
+// the dequeue, and the same of a put and the next get. The second is told for the whole
+// ring or pool and not for single elements, so that a race may be missed, but none is
+// reported that is not there.
 
 package fp
 
@@ -33,5 +34,19 @@ func raceDequeue(r *Ring, p unsafe.Pointer, n int) {
 	raceAcquire(r)
 	if n > 0 {
 		runtime.RaceWriteRange(p, n*r.elemSize)
+	}
+}
+
+func racePut(p *Pool, indexes []uint32) {
+	if len(indexes) > 0 {
+		runtime.RaceReadRange(unsafe.Pointer(&indexes[0]), 4*len(indexes))
+	}
+	runtime.RaceReleaseMerge(unsafe.Pointer(&p.stride))
+}
+
+func raceGet(p *Pool, indexes []uint32) {
+	runtime.RaceAcquire(unsafe.Pointer(&p.stride))
+	if len(indexes) > 0 {
+		runtime.RaceWriteRange(unsafe.Pointer(&indexes[0]), 4*len(indexes))
 	}
 }

@@ -110,7 +110,9 @@ func newRing(handle *C.fpgo_ring, found bool) *Ring {
 		consumer: uint32(C.fpgo_consumer_sync(handle)),
 		found:    found,
 	}
-	r.spreadNet()
+	r.net = spread(r, func() {
+		_ = release(handle, found) // busy: it stays, as the library says it must
+	})
 	return r
 }
 
@@ -145,7 +147,7 @@ func (r *Ring) Close() error {
 		if err := release(r.handle, r.found); err != nil {
 			return err
 		}
-		r.cutNet()
+		cut(r, r.net)
 		return nil
 	})
 	if err == ErrClosed {

@@ -433,6 +433,9 @@ func TestErrors(t *testing.T) {
 		{ErrNameTooLong, syscall.ENAMETOOLONG, "ENAMETOOLONG"},
 		{ErrNoMemory, syscall.ENOMEM, "ENOMEM"},
 		{ErrNotSupported, syscall.EOPNOTSUPP, "EOPNOTSUPP"},
+		{ErrFault, syscall.EFAULT, "EFAULT"},
+		{ErrAlready, syscall.EALREADY, "EALREADY"},
+		{ErrUnclean, syscall.EUCLEAN, "EUCLEAN"},
 		{ErrClosed, syscall.EBADF, "closed"},
 	} {
 		if !errors.Is(c.err, c.number) || !errors.Is(c.err, c.err) {

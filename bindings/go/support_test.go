@@ -58,7 +58,7 @@ func want[T any](t testing.TB, what string, got, want T) {
 	}
 }
 
-// moved checks the result of a call that moves elements.
+// moved checks the result of a call that moves elements, or counts them.
 func moved(t testing.TB, what string, n int, err error, want int) {
 	t.Helper()
 	if n != want || err != nil {

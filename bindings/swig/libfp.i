@@ -8,13 +8,16 @@
  *   handle     an object that owns a C handle; the C call is made on the handle inside,
  *              and after destroy or unref there is none (FP_OBJECT)
  *   status     a negative result is an exception that carries it (FP_FAIL)
- *   **out      is the return value (FP_OBJECT)
+ *   **out      is the return value (FP_OBJECT, FP_CHILD)
+ *   pointer    to an object of a pool: its address as a number; a table of them is a
+ *              table of elements of 8 bytes
  *   options    an object, initialised by fp_..._opts_init(), that owns its name
  *   table, n   one array argument
  *   time       LIBFP_FOREVER is -1, for there are languages without unsigned numbers
  *
  * A new part needs one line FP_OBJECT(fp_part) before the end, and %immutable lines for its
- * counters. What a language must bring is in a file of its own, libfp_<language>.i.
+ * counters; what it makes of itself, FP_CHILD(fp_part_thing, fp_part). What a language must
+ * bring is in a file of its own, libfp_<language>.i.
  */
 %module Libfp
 
@@ -59,6 +62,12 @@
 %ignore LIBFP_FOREVER;
 %rename(LIBFP_FOREVER) fp_swig_forever;
 %constant long long fp_swig_forever = -1;
+
+/* ---- addresses ---- */
+
+%apply unsigned long long { void *, const void *ptr, const void *object };
+%apply (void *elems, uint32_t n) { (void **objects, uint32_t n) };
+%apply (const void *elems, uint32_t n) { (void *const *objects, uint32_t n) };
 
 /* ---- objects ---- */
 
@@ -119,29 +128,21 @@ FP_MEMBERS(TYPE)
 %enddef
 
 /*
- * A part with create, lookup, unref and destroy, with options and statistics. An object
- * owns its handle: who drops it without destroy has it destroyed (or its reference given
- * back). There is no %delobject: a refused destroy must leave the object as it is, so
- * the object itself knows whether there is a handle.
+ * What holds a handle. An object owns it: who drops it without destroy has it destroyed
+ * (or its reference given back). There is no %delobject: a refused destroy must leave
+ * the object as it is, so the object itself knows whether there is a handle.
  */
-%define FP_OBJECT(TYPE)
-FP_OPTIONS(TYPE##_opts)
-FP_STATISTICS(TYPE##_stats)
+%define FP_HANDLE(TYPE)
 %typemap(check) TYPE * (void *object), const TYPE * (void *object) {
 	object = (void *)$1;
 	$1 = fp_swig_handle(object);
 }
 %typemap(check) TYPE *object, TYPE *self ""
 %ignore TYPE##_create;
-%ignore TYPE##_lookup;
-%ignore TYPE##_unref;
 %ignore TYPE##_destroy;
 %rename(TYPE##_create) TYPE##_swig_create;
-%rename(TYPE##_lookup) TYPE##_swig_lookup;
-%rename(TYPE##_unref) TYPE##_swig_unref;
 %rename(TYPE##_destroy) TYPE##_swig_destroy;
 %newobject TYPE##_swig_create;
-%newobject TYPE##_swig_lookup;
 %nodefaultctor TYPE;
 typedef struct TYPE {
 } TYPE;
@@ -151,6 +152,48 @@ typedef struct TYPE {
 		fp_swig_drop($self);
 	}
 }
+%{
+static int TYPE##_swig_end(void *handle, int is_reference);
+
+static int TYPE##_swig_destroy(TYPE *object)
+{
+	return fp_swig_end(object, TYPE##_destroy(fp_swig_handle(object)));
+}
+%}
+int TYPE##_swig_destroy(TYPE *object);
+%enddef
+
+/* What is made of a PARENT, and keeps it from being destroyed: no options, no name. */
+%define FP_CHILD(TYPE, PARENT)
+FP_HANDLE(TYPE)
+%{
+static int TYPE##_swig_end(void *handle, int is_reference)
+{
+	(void)is_reference;
+	return TYPE##_destroy(handle);
+}
+
+static TYPE *TYPE##_swig_create(PARENT *parent, int *status)
+{
+	TYPE *handle = NULL;
+
+	*status = TYPE##_create(parent, &handle);
+	return fp_swig_object(handle, 0, TYPE##_swig_end, status);
+}
+%}
+TYPE *TYPE##_swig_create(PARENT *parent, int *status);
+%enddef
+
+/* A part with create, lookup, unref and destroy, with options and statistics. */
+%define FP_OBJECT(TYPE)
+FP_OPTIONS(TYPE##_opts)
+FP_STATISTICS(TYPE##_stats)
+FP_HANDLE(TYPE)
+%ignore TYPE##_lookup;
+%ignore TYPE##_unref;
+%rename(TYPE##_lookup) TYPE##_swig_lookup;
+%rename(TYPE##_unref) TYPE##_swig_unref;
+%newobject TYPE##_swig_lookup;
 %{
 static int TYPE##_swig_end(void *handle, int is_reference)
 {
@@ -177,16 +220,10 @@ static int TYPE##_swig_unref(TYPE *object)
 {
 	return fp_swig_end(object, TYPE##_unref(fp_swig_handle(object)));
 }
-
-static int TYPE##_swig_destroy(TYPE *object)
-{
-	return fp_swig_end(object, TYPE##_destroy(fp_swig_handle(object)));
-}
 %}
 TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status);
 TYPE *TYPE##_swig_lookup(const char *name, int *status);
 int TYPE##_swig_unref(TYPE *object);
-int TYPE##_swig_destroy(TYPE *object);
 %enddef
 
 /* ---- left out: exports.txt says why ---- */
@@ -255,5 +292,136 @@ FP_RESERVES(fp_ring_reserve_dequeue)
 %immutable fp_ring_stats::void_pending;
 %immutable fp_ring_stats::blocked_since_ns;
 %immutable fp_ring_stats::blocked_by;
+
+/* ---- mempool ---- */
+
+FP_OBJECT(fp_mempool)
+FP_CHILD(fp_mempool_cache, fp_mempool)
+%ignore fp_mempool_object_fn;
+%ignore fp_mempool_opts::constructor;
+%ignore fp_mempool_opts::user;
+%ignore fp_mempool_for_each;
+%ignore fp_mempool_get_reserve;
+%ignore fp_mempool_get_commit;
+%ignore fp_mempool_put_reserve;
+%ignore fp_mempool_put_commit;
+%ignore fp_mempool_get_reserve_via_cache;
+%ignore fp_mempool_get_commit_via_cache;
+%ignore fp_mempool_put_reserve_via_cache;
+%ignore fp_mempool_put_commit_via_cache;
+
+/* A C program is trusted to put what it got. A number may be anything. */
+%define FP_PUTS(FUNCTION, GO_ON)
+%exception FUNCTION {
+	if (GO_ON)
+		$action
+	else
+		result = -EFAULT;
+}
+%enddef
+FP_PUTS(fp_mempool_put, !arg2 || fp_swig_are_objects(arg1, &arg2, 1))
+FP_PUTS(fp_mempool_put_bulk, fp_swig_are_objects(arg1, arg2, arg3))
+FP_PUTS(fp_mempool_put_via_cache, !arg3 || fp_swig_are_objects(arg1, &arg3, 1))
+FP_PUTS(fp_mempool_put_bulk_via_cache, fp_swig_are_objects(arg1, arg3, arg4))
+
+/* C has NULL for "none" and for errors; here errors are exceptions. */
+%ignore fp_mempool_get;
+%ignore fp_mempool_get_via_cache;
+%rename(fp_mempool_get) fp_mempool_swig_get;
+%rename(fp_mempool_get_via_cache) fp_mempool_swig_get_via_cache;
+%inline %{
+static void *fp_mempool_swig_get(fp_mempool *pool, int *status)
+{
+	void *object = NULL;
+
+	*status = fp_mempool_get_bulk(pool, &object, 1);
+	return object;
+}
+
+static void *fp_mempool_swig_get_via_cache(fp_mempool *pool, fp_mempool_cache *cache,
+					   int *status)
+{
+	void *object = NULL;
+
+	*status = fp_mempool_get_bulk_via_cache(pool, cache, &object, 1);
+	return object;
+}
+%}
+
+/* Bytes of an object, from its byte `at` on. */
+%extend fp_mempool {
+	static int32_t write(const fp_mempool *pool, void *object, uint32_t at,
+			     const void *elems, uint32_t n)
+	{
+		char *to = fp_swig_memory(pool, object, at, n);
+
+		if (!to)
+			return -EINVAL;
+		memcpy(to, elems, n);
+		return (int32_t)n;
+	}
+	static int32_t read(const fp_mempool *pool, void *object, uint32_t at, void *elems,
+			    uint32_t n)
+	{
+		const char *from = fp_swig_memory(pool, object, at, n);
+
+		if (!from)
+			return -EINVAL;
+		memcpy(elems, from, n);
+		return (int32_t)n;
+	}
+}
+
+/* The list that fp_mempool_leaks() returns, and its entries. */
+%ignore fp_mempool_leaks;
+%rename(fp_mempool_leaks) fp_mempool_swig_leaks;
+%newobject fp_mempool_swig_leaks;
+%nodefaultctor fp_mempool_leak_list;
+%nodefaultctor fp_mempool_leak;
+%immutable fp_mempool_leak::object;
+%immutable fp_mempool_leak::index;
+%immutable fp_mempool_leak::thread;
+%immutable fp_mempool_leak::tag;
+%immutable fp_mempool_leak::since_ns;
+%immutable fp_mempool_leak::age_ns;
+FP_MEMBERS(fp_mempool_leak)
+FP_MEMBERS(fp_mempool_leak_list)
+typedef struct fp_mempool_leak_list {
+} fp_mempool_leak_list;
+%newobject fp_mempool_leak_list::get;
+%extend fp_mempool_leak_list {
+	~fp_mempool_leak_list()
+	{
+		free($self);
+	}
+	int64_t count()
+	{
+		return $self->count;
+	}
+	/* A copy of the entry at this place, from 0 on. */
+	fp_mempool_leak *get(int64_t at, int *status)
+	{
+		return fp_swig_leak($self, at, status);
+	}
+}
+fp_mempool_leak_list *fp_mempool_swig_leaks(const fp_mempool *pool, int *status);
+
+%immutable fp_mempool_stats::capacity;
+%immutable fp_mempool_stats::available;
+%immutable fp_mempool_stats::in_use;
+%immutable fp_mempool_stats::in_depot;
+%immutable fp_mempool_stats::in_own_cache;
+%immutable fp_mempool_stats::in_other_caches;
+%immutable fp_mempool_stats::in_explicit_caches;
+%immutable fp_mempool_stats::thread_caches;
+%immutable fp_mempool_stats::explicit_caches;
+%immutable fp_mempool_stats::gets;
+%immutable fp_mempool_stats::objects_got;
+%immutable fp_mempool_stats::puts;
+%immutable fp_mempool_stats::objects_put;
+%immutable fp_mempool_stats::failures;
+%immutable fp_mempool_stats::cache_hits;
+%immutable fp_mempool_stats::depot_exchanges;
+%immutable fp_mempool_stats::misuses;
 
 %include "libfp_exports.i"

@@ -20,8 +20,17 @@
 #define LIBFP_MEM_NODE 0x10
 #define LIBFP_FEATURE_RING 0x1
 #define LIBFP_FEATURE_AVX2 0x2
+#define LIBFP_FEATURE_MEMPOOL 0x4
 #define LIBFP_LOG_ERROR 1
 #define LIBFP_LOG_INFO 2
+#define LIBFP_POOL_COUNT_MAX 2147483647
+#define LIBFP_POOL_ALIGN_MAX 4096
+#define LIBFP_POOL_CACHE_MAX 65536
+#define LIBFP_POOL_THREADS_MAX 256
+#define LIBFP_POOL_NO_CACHE 0x100
+#define LIBFP_POOL_ST_GET 0x200
+#define LIBFP_POOL_ST_PUT 0x400
+#define LIBFP_POOL_STATS_COUNTED 0x1
 #define LIBFP_RING_CAPACITY_MAX 0x40000000
 #define LIBFP_RING_ELEM_MAX 4096
 #define LIBFP_RING_ALIGN 128
@@ -29,6 +38,8 @@
 #define LIBFP_RING_STATS_COUNTED 0x1
 #define LIBFP_RING_STATS_BLOCKED 0x2
 
+typedef struct fp_mempool fp_mempool;
+typedef struct fp_mempool_cache fp_mempool_cache;
 typedef struct fp_ring fp_ring;
 
 typedef void *(*fp_allocator_alloc_fn)(void *ctx, uint64_t size, uint64_t align);
@@ -44,6 +55,54 @@ typedef struct fp_allocator {
 } fp_allocator;
 
 typedef void (*fp_log_handler)(uint32_t level, const char *line, void *user);
+
+typedef int (*fp_mempool_object_fn)(void *object, uint32_t index, void *user);
+
+typedef struct fp_mempool_opts {
+	uint32_t size;
+	uint32_t flags;
+	const char *name;
+	uint32_t count;
+	uint32_t object_size;
+	uint32_t align;
+	uint32_t cache_size;
+	uint32_t max_threads;
+	uint32_t numa_node;
+	fp_mempool_object_fn constructor;
+	void *user;
+	const fp_allocator *allocator;
+} fp_mempool_opts;
+
+typedef struct fp_mempool_stats {
+	uint32_t size;
+	uint32_t flags;
+	uint64_t capacity;
+	uint64_t available;
+	uint64_t in_use;
+	uint64_t in_depot;
+	uint64_t in_own_cache;
+	uint64_t in_other_caches;
+	uint64_t in_explicit_caches;
+	uint64_t thread_caches;
+	uint64_t explicit_caches;
+	uint64_t gets;
+	uint64_t objects_got;
+	uint64_t puts;
+	uint64_t objects_put;
+	uint64_t failures;
+	uint64_t cache_hits;
+	uint64_t depot_exchanges;
+	uint64_t misuses;
+} fp_mempool_stats;
+
+typedef struct fp_mempool_leak {
+	void *object;
+	uint64_t index;
+	int64_t thread;
+	uint64_t tag;
+	uint64_t since_ns;
+	uint64_t age_ns;
+} fp_mempool_leak;
 
 typedef struct fp_ring_opts {
 	uint32_t size;
@@ -87,6 +146,52 @@ const char *fp_version_string(void);
 uint64_t fp_features(void);
 const char *fp_strerror(int code);
 fp_log_handler fp_log_set_handler(fp_log_handler handler, void *user, void **prev_user);
+int fp_mempool_opts_init(fp_mempool_opts *opts, uint32_t size);
+int fp_mempool_create(const fp_mempool_opts *opts, fp_mempool **out);
+int fp_mempool_destroy(fp_mempool *pool);
+int fp_mempool_lookup(const char *name, fp_mempool **out);
+int fp_mempool_unref(fp_mempool *pool);
+const char *fp_mempool_name(const fp_mempool *pool);
+void *fp_mempool_get(fp_mempool *pool);
+int fp_mempool_put(fp_mempool *pool, void *object);
+int32_t fp_mempool_get_bulk(fp_mempool *pool, void **objects, uint32_t n);
+int32_t fp_mempool_put_bulk(fp_mempool *pool, void *const *objects, uint32_t n);
+int32_t fp_mempool_get_reserve(fp_mempool *pool, uint32_t n, void *const **window);
+int32_t fp_mempool_get_commit(fp_mempool *pool, uint32_t k);
+int32_t fp_mempool_put_reserve(fp_mempool *pool, uint32_t n, void ***window);
+int32_t fp_mempool_put_commit(fp_mempool *pool, uint32_t k);
+int64_t fp_mempool_flush(fp_mempool *pool);
+int64_t fp_mempool_reclaim(fp_mempool *pool);
+int fp_mempool_cache_create(fp_mempool *pool, fp_mempool_cache **out);
+int fp_mempool_cache_destroy(fp_mempool_cache *cache);
+int64_t fp_mempool_cache_flush(fp_mempool_cache *cache);
+int64_t fp_mempool_cache_count(const fp_mempool_cache *cache);
+void *fp_mempool_get_via_cache(fp_mempool *pool, fp_mempool_cache *cache);
+int fp_mempool_put_via_cache(fp_mempool *pool, fp_mempool_cache *cache, void *object);
+int32_t fp_mempool_get_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache, void **objects, uint32_t n);
+int32_t fp_mempool_put_bulk_via_cache(fp_mempool *pool, fp_mempool_cache *cache, void *const *objects, uint32_t n);
+int32_t fp_mempool_get_reserve_via_cache(fp_mempool *pool, fp_mempool_cache *cache, uint32_t n, void *const **window);
+int32_t fp_mempool_get_commit_via_cache(fp_mempool *pool, fp_mempool_cache *cache, uint32_t k);
+int32_t fp_mempool_put_reserve_via_cache(fp_mempool *pool, fp_mempool_cache *cache, uint32_t n, void ***window);
+int32_t fp_mempool_put_commit_via_cache(fp_mempool *pool, fp_mempool_cache *cache, uint32_t k);
+int64_t fp_mempool_index(const fp_mempool *pool, const void *object);
+void *fp_mempool_object(const fp_mempool *pool, uint64_t index);
+int fp_mempool_contains(const fp_mempool *pool, const void *ptr);
+void *fp_mempool_base(const fp_mempool *pool);
+int64_t fp_mempool_stride(const fp_mempool *pool);
+int64_t fp_mempool_object_size(const fp_mempool *pool);
+int64_t fp_mempool_capacity(const fp_mempool *pool);
+int64_t fp_mempool_cache_size(const fp_mempool *pool);
+int64_t fp_mempool_memory(const fp_mempool *pool);
+int64_t fp_mempool_avail_count(const fp_mempool *pool);
+int64_t fp_mempool_in_use_count(const fp_mempool *pool);
+int fp_mempool_is_full(const fp_mempool *pool);
+int fp_mempool_is_empty(const fp_mempool *pool);
+int fp_mempool_for_each(fp_mempool *pool, fp_mempool_object_fn fn, void *user);
+int fp_mempool_get_stats(const fp_mempool *pool, fp_mempool_stats *io);
+int fp_mempool_audit(fp_mempool *pool);
+int fp_mempool_set_tag(fp_mempool *pool, void *object, uint64_t tag);
+int64_t fp_mempool_leaks(const fp_mempool *pool, fp_mempool_leak *leaks, uint32_t max);
 int fp_ring_opts_init(fp_ring_opts *opts, uint32_t size);
 int fp_ring_create(const fp_ring_opts *opts, fp_ring **out);
 int fp_ring_destroy(fp_ring *ring);

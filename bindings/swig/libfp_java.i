@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What Java brings to libfp.i: FpException, and arrays of byte, int or long as tables of
- * elements. Elements are in the machine's order; the array's length says how many.
+ * What Java brings to libfp.i: FpException, arrays of byte, int or long as tables of
+ * elements, and buffers of objects. Elements are in the machine's order; the array's
+ * length says how many.
  *
  * An array is entered (GetPrimitiveArrayCritical: not copied) as the last thing before
  * the call and left first thing after it, so nothing may fail in between.
@@ -91,12 +92,12 @@ FP_JAVA_ARRAY((POINTER, COUNT))
 	$2 = 0;
 }
 %typemap(check) (POINTER, COUNT) {
-	jlong size = FP_SWIG_ELEM_SIZE(arg1);
+	jlong size = FP_SWIG_ELEM_SIZE(arg1, $1);
 
 	if (bytes$argnum < 0 || !size || bytes$argnum % size)
 		FP_FAIL(-EINVAL)
 	$2 = (uint32_t)(bytes$argnum / size);
-	$1 = (*jenv)->GetPrimitiveArrayCritical(jenv, $input, NULL);
+	$1 = ($1_ltype)(*jenv)->GetPrimitiveArrayCritical(jenv, $input, NULL);
 	if (!$1)
 		return $null;
 }
@@ -115,9 +116,9 @@ FP_JAVA_ARRAY(POINTER)
 	$1 = NULL;
 }
 %typemap(check) POINTER {
-	if (bytes$argnum < 0 || bytes$argnum != FP_SWIG_ELEM_SIZE(arg1))
+	if (bytes$argnum < 0 || bytes$argnum != FP_SWIG_ELEM_SIZE(arg1, $1))
 		FP_FAIL(-EINVAL)
-	$1 = (*jenv)->GetPrimitiveArrayCritical(jenv, $input, NULL);
+	$1 = ($1_ltype)(*jenv)->GetPrimitiveArrayCritical(jenv, $input, NULL);
 	if (!$1)
 		return $null;
 }
@@ -129,3 +130,33 @@ FP_JAVA_ARRAY(POINTER)
 FP_JAVA_ELEMENT(const void *elem, JNI_ABORT)
 FP_JAVA_ELEMENT(void *elem, 0)
 FP_JAVA_ELEMENT(uint64_t *elem, 0)
+
+/* ---- the memory of a pool's object, in place ---- */
+
+%{
+typedef struct fp_java_memory {
+	void *at;
+	jlong bytes;
+} fp_java_memory;
+%}
+
+%typemap(jni) fp_java_memory "jobject"
+%typemap(jtype) fp_java_memory "java.nio.ByteBuffer"
+%typemap(jstype) fp_java_memory "java.nio.ByteBuffer"
+%typemap(javaout) fp_java_memory {
+    return $jnicall.order(java.nio.ByteOrder.nativeOrder());
+}
+%typemap(out) fp_java_memory {
+	$result = $1.at ? (*jenv)->NewDirectByteBuffer(jenv, $1.at, $1.bytes) : NULL;
+}
+
+%extend fp_mempool {
+	static fp_java_memory buffer(const fp_mempool *pool, void *object, int *status)
+	{
+		fp_java_memory memory = { NULL, fp_mempool_object_size(pool) };
+
+		memory.at = fp_swig_memory(pool, object, 0, 0);
+		*status = memory.at ? 0 : -EINVAL;
+		return memory;
+	}
+}

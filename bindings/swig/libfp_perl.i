@@ -57,7 +57,7 @@ static SV *fp_perl_cut(SV *room, int64_t n, uint64_t elem_size)
 	SvGETMAGIC($input);
 	if (!SvOK($input) || SvROK($input) || (SvUTF8($input) && !sv_utf8_downgrade($input, 1)))
 		FP_FAIL(-EINVAL)
-	$1 = SvPVbyte($input, bytes);
+	$1 = ($1_ltype)SvPVbyte($input, bytes);
 %enddef
 
 %typemap(in) (const void *elems, uint32_t n) (STRLEN bytes) {
@@ -65,7 +65,7 @@ static SV *fp_perl_cut(SV *room, int64_t n, uint64_t elem_size)
 	$2 = 0;
 }
 %typemap(check) (const void *elems, uint32_t n) {
-	uint64_t size = FP_SWIG_ELEM_SIZE(arg1);
+	uint64_t size = FP_SWIG_ELEM_SIZE(arg1, $1);
 
 	if (!size || bytes$argnum % size || bytes$argnum / size > UINT32_MAX)
 		FP_FAIL(-EINVAL)
@@ -75,7 +75,7 @@ static SV *fp_perl_cut(SV *room, int64_t n, uint64_t elem_size)
 	FP_PERL_BYTES
 }
 %typemap(check) const void *elem {
-	if (bytes$argnum != FP_SWIG_ELEM_SIZE(arg1))
+	if (bytes$argnum != FP_SWIG_ELEM_SIZE(arg1, $1))
 		FP_FAIL(-EINVAL)
 }
 
@@ -92,22 +92,22 @@ static SV *fp_perl_cut(SV *room, int64_t n, uint64_t elem_size)
 	$1 = NULL;
 }
 %typemap(check) (void *elems, uint32_t n) {
-	room$argnum = fp_perl_room(aTHX_ $2, FP_SWIG_MOST(arg1), FP_SWIG_ELEM_SIZE(arg1));
-	$1 = SvPVX(room$argnum);
+	room$argnum = fp_perl_room(aTHX_ $2, FP_SWIG_MOST(arg1, $1), FP_SWIG_ELEM_SIZE(arg1, $1));
+	$1 = ($1_ltype)SvPVX(room$argnum);
 }
 %typemap(argout) (void *elems, uint32_t n) {
-	%append_output(fp_perl_cut(room$argnum, result, FP_SWIG_ELEM_SIZE(arg1)));
+	%append_output(fp_perl_cut(room$argnum, result, FP_SWIG_ELEM_SIZE(arg1, $1)));
 }
 %typemap(in, numinputs=0) void *elem (SV *room) {
 	room = NULL;
 	$1 = NULL;
 }
 %typemap(check) void *elem {
-	room$argnum = fp_perl_room(aTHX_ 1, 1, FP_SWIG_ELEM_SIZE(arg1));
-	$1 = SvPVX(room$argnum);
+	room$argnum = fp_perl_room(aTHX_ 1, 1, FP_SWIG_ELEM_SIZE(arg1, $1));
+	$1 = ($1_ltype)SvPVX(room$argnum);
 }
 %typemap(argout) void *elem {
-	%append_output(fp_perl_cut(room$argnum, result, FP_SWIG_ELEM_SIZE(arg1)));
+	%append_output(fp_perl_cut(room$argnum, result, FP_SWIG_ELEM_SIZE(arg1, $1)));
 }
 %typemap(in, numinputs=0) uint64_t *elem (uint64_t word) {
 	word = 0;

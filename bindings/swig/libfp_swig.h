@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the wrappers of all languages share: objects around handles, and spans.
+ * What the wrappers of all languages share: objects around handles, spans, and the
+ * memory of pools.
  *
  * An object of the language points to a box, and the box holds the C handle until it is
  * destroyed or given back; then every call gets NULL, which libfp answers with -EINVAL.
@@ -134,13 +135,22 @@ static inline uint32_t fp_swig_span_elem_size(const void *span)
 	return span ? ((const struct fp_swig_span *)span)->elem_size : 0;
 }
 
-#define FP_SWIG_ELEM_SIZE(owner) \
-	_Generic((owner),                                    \
-		 fp_ring_span *: fp_swig_span_elem_size,     \
-		 fp_ring *: fp_swig_ring_elem_size,          \
-		 const fp_ring *: fp_swig_ring_elem_size)(owner)
+/* A pool's memory is a table of bytes, for fp_mempool.read() and write(). */
+static inline uint32_t fp_swig_byte(const void *pool)
+{
+	(void)pool;
+	return 1;
+}
 
-/* The most elements that can come out of a ring or span at once. */
+/* Bytes of an element of a table, in a call on its owner; a void ** has pointers. */
+#define FP_SWIG_ELEM_SIZE(owner, table)                                     \
+	_Generic((table), void **: (uint32_t)sizeof(void *), default:       \
+		_Generic((owner),                                           \
+			 fp_ring_span *: fp_swig_span_elem_size,            \
+			 fp_ring *: fp_swig_ring_elem_size,                 \
+			 fp_mempool *: fp_swig_byte)(owner))
+
+/* The most elements that can come out of a ring, span or pool at once. */
 static inline uint64_t fp_swig_ring_most(const void *ring)
 {
 	int64_t capacity = fp_ring_capacity(ring);
@@ -155,11 +165,26 @@ static inline uint64_t fp_swig_span_most(const void *span)
 	return s ? (uint64_t)s->n1 + s->n2 : 0;
 }
 
-#define FP_SWIG_MOST(owner) \
-	_Generic((owner),                                \
-		 fp_ring_span *: fp_swig_span_most,      \
-		 fp_ring *: fp_swig_ring_most,           \
-		 const fp_ring *: fp_swig_ring_most)(owner)
+static inline uint64_t fp_swig_pool_most(const void *pool)
+{
+	int64_t capacity = fp_mempool_capacity(pool);
+
+	return capacity > 0 ? (uint64_t)capacity : 0;
+}
+
+static inline uint64_t fp_swig_bytes_most(const void *pool)
+{
+	int64_t size = fp_mempool_object_size(pool);
+
+	return size > 0 ? (uint64_t)size : 0;
+}
+
+#define FP_SWIG_MOST(owner, table)                                          \
+	_Generic((table), void **: fp_swig_pool_most, default:              \
+		_Generic((owner),                                           \
+			 fp_ring_span *: fp_swig_span_most,                 \
+			 fp_ring *: fp_swig_ring_most,                      \
+			 fp_mempool *: fp_swig_bytes_most))(owner)
 
 /* Copies n elements into a span, or out of it, from its element `at` on. */
 static inline int32_t fp_swig_span_copy(const fp_ring_span *span, uint32_t at,
@@ -184,6 +209,72 @@ static inline int32_t fp_swig_span_copy(const fp_ring_span *span, uint32_t at,
 		i += run;
 	}
 	return (int32_t)n;
+}
+
+/* ---- objects of pools ---- */
+
+/*
+ * Whether a put may go on: all are objects of the pool, or the call itself will say that
+ * something is wrong. LIBFP_CHECKED pools look for themselves, and count.
+ */
+static inline int fp_swig_are_objects(const fp_mempool *pool, void *const *objects,
+				      uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (fp_mempool_index(pool, objects[i]) == -EFAULT)
+			return fp_mempool_leaks(pool, NULL, 0) >= 0;
+	return 1;
+}
+
+/* Byte `at` of an object, if n bytes from there on are inside it. */
+static inline void *fp_swig_memory(const fp_mempool *pool, void *object, uint32_t at,
+				   uint64_t n)
+{
+	if (fp_mempool_index(pool, object) < 0 ||
+	    (int64_t)(at + n) > fp_mempool_object_size(pool))
+		return NULL;
+	return (char *)object + at;
+}
+
+typedef struct fp_mempool_leak_list {
+	int64_t count;
+	fp_mempool_leak leaks[];
+} fp_mempool_leak_list;
+
+static inline fp_mempool_leak_list *fp_mempool_swig_leaks(const fp_mempool *pool,
+							  int *status)
+{
+	int64_t n = fp_mempool_leaks(pool, NULL, 0), now;
+	fp_mempool_leak_list *list;
+
+	*status = n < 0 ? (int)n : 0;
+	if (n < 0)
+		return NULL;
+	list = malloc(sizeof(*list) + (size_t)n * sizeof(list->leaks[0]));
+	if (!list) {
+		*status = -ENOMEM;
+		return NULL;
+	}
+	now = fp_mempool_leaks(pool, list->leaks, (uint32_t)n);
+	list->count = now < n ? now : n;
+	return list;
+}
+
+static inline fp_mempool_leak *fp_swig_leak(const fp_mempool_leak_list *list, int64_t at,
+					    int *status)
+{
+	fp_mempool_leak *leak = NULL;
+
+	if (at < 0 || at >= list->count) {
+		*status = -EINVAL;
+		return NULL;
+	}
+	leak = malloc(sizeof(*leak));
+	if (leak)
+		*leak = list->leaks[at];
+	else
+		*status = -ENOMEM;
+	return leak;
 }
 
 #endif

@@ -27,6 +27,7 @@ struct capture {
 	size_t head_given;
 	uint64_t bytes_read;
 	uint64_t bytes_total;
+	uint32_t frame_max;
 	int nano;
 	int classic; /* pcap, not pcapng */
 	pcap_t *pcap;
@@ -95,6 +96,7 @@ static int open_pcap(struct capture *c, char error[CAPTURE_ERROR])
 	cookie_io_functions_t io = { .read = cookie_read };
 	char reason[PCAP_ERRBUF_SIZE] = "";
 	FILE *stream = fopencookie(c, "r", io);
+	int snapshot;
 
 	if (!stream || setvbuf(stream, c->buffer, _IOFBF, STREAM_BUFFER)) {
 		snprintf(error, CAPTURE_ERROR, "out of memory");
@@ -111,6 +113,9 @@ static int open_pcap(struct capture *c, char error[CAPTURE_ERROR])
 		fclose(stream);
 		return -1;
 	}
+	snapshot = pcap_snapshot(c->pcap);
+	c->frame_max = snapshot > 0 && snapshot < CAPTURE_FRAME_MAX ? (uint32_t)snapshot :
+								      CAPTURE_FRAME_MAX;
 	return 0;
 }
 
@@ -167,6 +172,11 @@ const char *capture_link_name(const struct capture *c)
 	return name ? name : "unknown";
 }
 
+uint32_t capture_frame_max(const struct capture *c)
+{
+	return c->frame_max;
+}
+
 int capture_next(struct capture *c, const struct pcap_pkthdr **header,
 		 const uint8_t **data, char error[CAPTURE_ERROR])
 {
@@ -174,8 +184,15 @@ int capture_next(struct capture *c, const struct pcap_pkthdr **header,
 	int rc = pcap_next_ex(c->pcap, &h, data);
 
 	*header = h;
-	if (rc == 1)
-		return 1;
+	if (rc == 1) {
+		/* libpcap sees to this, but for pcapng files that ask for more. */
+		if (h->caplen <= c->frame_max)
+			return 1;
+		snprintf(error, CAPTURE_ERROR,
+			 "invalid packet capture length %u, bigger than maximum of %u",
+			 h->caplen, c->frame_max);
+		return -1;
+	}
 	if (rc == PCAP_ERROR_BREAK)
 		return 0;
 	snprintf(error, CAPTURE_ERROR, "%s", pcap_geterr(c->pcap));

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CAPTURE_ERROR 512 /* bytes of an error text */
+#define CAPTURE_ERROR 512	 /* bytes of an error text */
+#define CAPTURE_FRAME_MAX 262144 /* bytes of a frame; tcpdump's and Wireshark's limit */
 
 struct capture;
 
@@ -21,6 +22,9 @@ void capture_close(struct capture *c);
 /* libpcap's DLT_ number, and its name for messages. */
 int capture_link_type(const struct capture *c);
 const char *capture_link_name(const struct capture *c);
+
+/* Captured bytes of a frame at most: the snapshot length, up to CAPTURE_FRAME_MAX. */
+uint32_t capture_frame_max(const struct capture *c);
 
 /*
  * 1: a packet, valid until the next call; 0: the end; -1: the file is cut or

@@ -7,7 +7,7 @@
  *   1  the capture is cut or damaged; what could be read was written
  *   2  nothing usable: bad usage, unreadable input, unknown link type, disk full
  *
- * Read next: pipeline.c (threads and rings), parse.c (frames to flows).
+ * Read next: pipeline.c (threads, rings, pool), parse.c (frames to flows).
  */
 #include <errno.h>
 #include <getopt.h>

@@ -5,40 +5,45 @@
  *              +-> ring -> worker -+
  *     reader --+-> ring -> worker -+-> done ring -> writer
  *       ^      +-> ring -> worker -+                  |
- *       +------------------ free ring <---------------+
+ *       +------------------- pool <-------------------+
  *
- * The calling thread is the reader. It takes an empty packet from the free
- * ring, reads and parses a frame into it, and passes it to the worker that the
- * flow's hash chooses, so that both directions of a flow meet one worker in
- * input order and no flow table needs a lock. Only with an echo there are a done
- * ring and a writer, which puts the packets back into input order; without, the
- * workers return packets to the free ring themselves.
+ * The calling thread is the reader. It gets an empty packet from the pool, reads
+ * and parses a frame into it, and passes it to the worker that the flow's hash
+ * chooses, so that both directions of a flow meet one worker in input order and no
+ * flow table needs a lock. Only with an echo there are a done ring and a writer,
+ * which puts the packets back into input order and then into the pool; without, the
+ * workers put packets into the pool themselves.
  *
- * Only pointers travel, in bursts. A side of a ring that one thread uses is
- * LIBFP_ST, the side that all workers share is LIBFP_MT.
+ * Only indexes of the pool's objects travel, 4 bytes each, in bursts. A side of a
+ * ring that one thread uses is LIBFP_ST, the side that all workers share is
+ * LIBFP_MT.
  *
- * Memory is bounded: there are PACKETS packets, made at the start; frames are
- * copied only for an echo, into buffers that grow to the longest frame they meet
- * and are kept.
+ * Memory is bounded, and got at the start; reading a capture allocates nothing but
+ * what new flows need. Frames are copied only for an echo: then an object has room
+ * for the longest frame of the capture, and there are fewer objects where frames
+ * may be long. Nothing is dropped: while the pool is empty, the reader waits.
  *
  * Order: a packet holds its place in the input as `seq`. The writer releases
- * packets in that order, so all packets in flight lie within PACKETS of the next
- * one: an array of PACKETS entries is enough to sort them.
+ * packets in that order. With an echo there are at most ORDERED packets, so all in
+ * flight lie within ORDERED of the next one: an array of that many entries is
+ * enough to sort them.
  *
- * No deadlock, whatever the ring capacity: the free ring has room for all
- * packets, so whoever returns one never waits for long; the writer always has a
- * place for what the workers hand to it; a worker waits only for the writer; the
- * reader passes on all packets that it still collects before it waits for a free
- * one.
+ * No deadlock, whatever the ring capacity. The pool has more objects than the
+ * caches of its threads can keep from the reader, so it gets one as soon as enough
+ * are put, and a put never waits; the writer always has a place for what the
+ * workers hand to it; a worker waits only for the writer; the reader passes on all
+ * packets that it still collects before it waits for one.
  *
  * The end: the reader closes the workers' rings; a worker ends when its ring
  * gives -EPIPE, which is after everything in it; then the done ring is closed,
  * and the writer ends in the same way. After a failure (disk, memory) the reader
  * stops, and the others go on emptying their rings until the end comes to them.
+ * In any case all packets are back in the pool then.
  */
 #include "pipeline.h"
 
 #include <errno.h>
+#include <libfp/mempool.h>
 #include <libfp/ring.h>
 #include <pthread.h>
 #include <sched.h>
@@ -50,7 +55,9 @@
 
 #include "progress.h"
 
-#define PACKETS 2048 /* in flight */
+#define ORDERED 2048		   /* packets of the pool, without what caches keep */
+#define CACHE 64		   /* packets that a thread keeps in its cache */
+#define FRAME_MEMORY (64ull << 20) /* for copies of frames */
 #define BURST 32
 #define PROGRESS_EVERY 256 /* packets; a power of two */
 
@@ -59,14 +66,17 @@ struct packet {
 	uint64_t seq;
 	uint64_t time_ns;
 	struct frame frame;
-	uint8_t *data; /* a copy of the frame, for the echo */
-	uint32_t data_room;
+	uint32_t index; /* of this object in the pool; written once */
+	uint8_t data[]; /* a copy of the frame, for the echo */
 };
 
 struct burst {
-	struct packet *packets[BURST];
+	uint32_t indexes[BURST];
 	uint32_t count;
 };
+
+_Static_assert(FRAME_MEMORY / CAPTURE_FRAME_MAX > 2 * CACHE,
+	       "with an echo, reader and writer have caches");
 
 struct pipeline;
 
@@ -85,8 +95,13 @@ struct pipeline {
 	struct echo *echo;
 	unsigned int workers;
 	struct worker *worker;
-	struct packet *packets;
-	fp_ring *free;
+	struct { /* the reader's: empty packets that it has got in advance */
+		void *packets[BURST];
+		uint32_t next, count;
+	} stock;
+	fp_mempool *pool; /* of struct packet */
+	uint8_t *base;	  /* of its objects */
+	uint64_t stride;
 	fp_ring *done; /* NULL: no echo */
 	pthread_t writer;
 	int writer_started;
@@ -130,15 +145,15 @@ static void back_off(unsigned int *tries)
 }
 
 /* Moves all n packets into the ring. */
-static void put_all(fp_ring *ring, struct packet **packets, uint32_t n)
+static void put_all(fp_ring *ring, const uint32_t *indexes, uint32_t n)
 {
 	unsigned int tries = 0;
 
 	while (n) {
-		int32_t moved = fp_ring_enqueue_burst(ring, packets, n, NULL);
+		int32_t moved = fp_ring_enqueue_burst(ring, indexes, n, NULL);
 
 		if (moved > 0) {
-			packets += moved;
+			indexes += moved;
 			n -= (uint32_t)moved;
 			tries = 0;
 		} else {
@@ -148,12 +163,12 @@ static void put_all(fp_ring *ring, struct packet **packets, uint32_t n)
 }
 
 /* Takes 1 to BURST packets; 0: the ring is closed and empty. */
-static uint32_t take_some(fp_ring *ring, struct packet **packets)
+static uint32_t take_some(fp_ring *ring, uint32_t *indexes)
 {
 	unsigned int tries = 0;
 
 	for (;;) {
-		int32_t n = fp_ring_dequeue_burst(ring, packets, BURST, NULL);
+		int32_t n = fp_ring_dequeue_burst(ring, indexes, BURST, NULL);
 
 		if (n > 0)
 			return (uint32_t)n;
@@ -180,6 +195,11 @@ static int has_failed(struct pipeline *p)
 	return atomic_load_explicit(&p->failed, memory_order_relaxed);
 }
 
+static struct packet *packet_at(const struct pipeline *p, uint32_t index)
+{
+	return (struct packet *)(void *)(p->base + index * p->stride);
+}
+
 /* ---- worker ---- */
 
 static void count_packet(struct worker *w, const struct packet *packet)
@@ -199,14 +219,19 @@ static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 	struct pipeline *p = w->pipeline;
-	fp_ring *out = p->done ? p->done : p->free;
-	struct packet *batch[BURST];
+	uint32_t indexes[BURST];
+	void *packets[BURST];
 	uint32_t n;
 
-	while ((n = take_some(w->in, batch))) {
-		for (uint32_t i = 0; i < n; i++)
-			count_packet(w, batch[i]);
-		put_all(out, batch, n);
+	while ((n = take_some(w->in, indexes))) {
+		for (uint32_t i = 0; i < n; i++) {
+			packets[i] = packet_at(p, indexes[i]);
+			count_packet(w, packets[i]);
+		}
+		if (p->done)
+			put_all(p->done, indexes, n);
+		else
+			fp_mempool_put_bulk(p->pool, packets, n);
 	}
 	return NULL;
 }
@@ -227,29 +252,25 @@ static void write_packet(struct pipeline *p, const struct packet *packet)
 static void *writer_main(void *arg)
 {
 	struct pipeline *p = arg;
-	struct packet *waiting[PACKETS] = { NULL }; /* by seq */
-	struct packet *batch[BURST];
-	struct burst release = { .count = 0 };
+	struct packet *waiting[ORDERED] = { NULL }; /* by seq */
+	uint32_t indexes[BURST];
 	uint64_t next = 0;
 	uint32_t n;
 
-	while ((n = take_some(p->done, batch))) {
-		for (uint32_t i = 0; i < n; i++)
-			waiting[batch[i]->seq % PACKETS] = batch[i];
-		while (waiting[next % PACKETS]) {
-			struct packet *packet = waiting[next % PACKETS];
+	while ((n = take_some(p->done, indexes))) {
+		for (uint32_t i = 0; i < n; i++) {
+			struct packet *packet = packet_at(p, indexes[i]);
 
-			waiting[next % PACKETS] = NULL;
+			waiting[packet->seq % ORDERED] = packet;
+		}
+		while (waiting[next % ORDERED]) {
+			struct packet *packet = waiting[next % ORDERED];
+
+			waiting[next % ORDERED] = NULL;
 			next++;
 			write_packet(p, packet);
-			release.packets[release.count++] = packet;
-			if (release.count == BURST) {
-				put_all(p->free, release.packets, BURST);
-				release.count = 0;
-			}
+			fp_mempool_put(p->pool, packet);
 		}
-		put_all(p->free, release.packets, release.count);
-		release.count = 0;
 	}
 	return NULL;
 }
@@ -258,7 +279,7 @@ static void *writer_main(void *arg)
 
 static void flush_staged(struct worker *w)
 {
-	put_all(w->in, w->staged.packets, w->staged.count);
+	put_all(w->in, w->staged.indexes, w->staged.count);
 	w->staged.count = 0;
 }
 
@@ -268,43 +289,30 @@ static void flush_all_staged(struct pipeline *p)
 		flush_staged(&p->worker[i]);
 }
 
-static struct packet *take_free(struct pipeline *p, struct burst *stock)
+/* Waits while all packets are in use. */
+static struct packet *get_packet(struct pipeline *p)
 {
 	unsigned int tries = 0;
 
-	while (!stock->count) {
-		int32_t n = fp_ring_dequeue_burst(p->free, stock->packets, BURST, NULL);
+	while (p->stock.next == p->stock.count) {
+		int32_t n = fp_mempool_get_bulk(p->pool, p->stock.packets, BURST);
 
-		if (n > 0) {
-			stock->count = (uint32_t)n;
-			break;
+		if (!n) /* fewer than BURST are there */
+			n = (p->stock.packets[0] = fp_mempool_get(p->pool)) != NULL;
+		p->stock.next = 0;
+		p->stock.count = (uint32_t)n;
+		if (!n) {
+			flush_all_staged(p);
+			back_off(&tries);
 		}
-		flush_all_staged(p);
-		back_off(&tries);
 	}
-	return stock->packets[--stock->count];
+	return p->stock.packets[p->stock.next++];
 }
 
-/* 0, or -1: out of memory. */
-static int keep_data(struct packet *packet, const uint8_t *data, uint32_t n)
+static void put_stock(struct pipeline *p)
 {
-	if (n > packet->data_room) {
-		uint32_t room = 2048;
-		uint8_t *grown;
-
-		while (room < n && room < 1u << 31)
-			room *= 2;
-		if (room < n)
-			room = n;
-		grown = realloc(packet->data, room);
-		if (!grown)
-			return -1;
-		packet->data = grown;
-		packet->data_room = room;
-	}
-	if (n)
-		memcpy(packet->data, data, n);
-	return 0;
+	fp_mempool_put_bulk(p->pool, p->stock.packets + p->stock.next,
+			    p->stock.count - p->stock.next);
 }
 
 /* The worker of a flow; frames without a flow take turns. */
@@ -321,7 +329,6 @@ static enum pipeline_status read_all(struct pipeline *p, struct progress *progre
 				     uint64_t *packets)
 {
 	int link_type = capture_link_type(p->capture);
-	struct burst stock = { .count = 0 };
 	const struct pcap_pkthdr *header;
 	const uint8_t *data;
 	uint64_t seq = 0;
@@ -336,17 +343,15 @@ static enum pipeline_status read_all(struct pipeline *p, struct progress *progre
 			*packets = seq;
 			return rc ? PIPELINE_DAMAGED : PIPELINE_COMPLETE;
 		}
-		packet = take_free(p, &stock);
+		packet = get_packet(p);
 		packet->header = *header;
 		packet->seq = seq++;
 		packet->time_ns = capture_time_ns(p->capture, header);
 		frame_parse(link_type, data, header->caplen, &packet->frame);
-		if (p->echo && keep_data(packet, data, header->caplen)) {
-			fail(p, "packet buffer: out of memory", 0);
-			break;
-		}
+		if (p->echo)
+			memcpy(packet->data, data, header->caplen);
 		w = choose_worker(p, packet);
-		w->staged.packets[w->staged.count++] = packet;
+		w->staged.indexes[w->staged.count++] = packet->index;
 		if (w->staged.count == BURST)
 			flush_staged(w);
 		if (seq % PROGRESS_EVERY == 0)
@@ -363,6 +368,7 @@ static int make_ring(fp_ring **ring, uint32_t capacity, uint32_t producer)
 	fp_ring_opts opts = LIBFP_RING_OPTS_INIT;
 
 	opts.capacity = capacity;
+	opts.elem_size = sizeof(uint32_t);
 	opts.producer = producer;
 	opts.consumer = LIBFP_ST;
 	return fp_ring_create(&opts, ring);
@@ -370,11 +376,9 @@ static int make_ring(fp_ring **ring, uint32_t capacity, uint32_t producer)
 
 static int make_rings(struct pipeline *p, const struct pipeline_opts *opts)
 {
-	int rc;
+	int rc = 0;
 
-	/* Without an echo all workers return packets, else the writer alone. */
-	rc = make_ring(&p->free, PACKETS, p->echo ? LIBFP_ST : LIBFP_MT);
-	if (!rc && p->echo)
+	if (p->echo)
 		rc = make_ring(&p->done, opts->ring_capacity, LIBFP_MT);
 	for (unsigned int i = 0; !rc && i < p->workers; i++)
 		rc = make_ring(&p->worker[i].in, opts->ring_capacity, LIBFP_ST);
@@ -383,18 +387,41 @@ static int make_rings(struct pipeline *p, const struct pipeline_opts *opts)
 	return rc;
 }
 
-static int make_packets(struct pipeline *p)
+/* The pool leaves an object's contents alone, so this is said once. */
+static int number_packet(void *object, uint32_t index, void *user)
 {
-	p->packets = calloc(PACKETS, sizeof(*p->packets));
-	if (!p->packets) {
-		snprintf(p->error, CAPTURE_ERROR, "out of memory");
-		return -1;
-	}
-	for (unsigned int i = 0; i < PACKETS; i++) {
-		struct packet *packet = &p->packets[i];
+	struct packet *packet = object;
 
-		put_all(p->free, &packet, 1);
+	(void)user;
+	packet->index = index;
+	return 0;
+}
+
+/*
+ * Without an echo the workers put what the reader gets: each of them may keep CACHE
+ * objects and never get one. With an echo only reader and writer have a cache.
+ */
+static int make_pool(struct pipeline *p)
+{
+	fp_mempool_opts opts = LIBFP_MEMPOOL_OPTS_INIT;
+	uint32_t frame = p->echo ? capture_frame_max(p->capture) : 0;
+	int rc;
+
+	opts.count = ORDERED;
+	if (!p->echo)
+		opts.count += p->workers * CACHE;
+	else if (FRAME_MEMORY / frame < ORDERED)
+		opts.count = (uint32_t)(FRAME_MEMORY / frame);
+	opts.object_size = (uint32_t)sizeof(struct packet) + frame;
+	opts.cache_size = CACHE;
+	opts.constructor = number_packet;
+	rc = fp_mempool_create(&opts, &p->pool);
+	if (rc) {
+		snprintf(p->error, CAPTURE_ERROR, "pool: %s", fp_strerror(rc));
+		return rc;
 	}
+	p->base = fp_mempool_base(p->pool);
+	p->stride = (uint64_t)fp_mempool_stride(p->pool);
 	return 0;
 }
 
@@ -434,10 +461,7 @@ static void take_down(struct pipeline *p)
 	for (unsigned int i = 0; p->worker && i < p->workers; i++)
 		fp_ring_destroy(p->worker[i].in);
 	fp_ring_destroy(p->done);
-	fp_ring_destroy(p->free);
-	for (unsigned int i = 0; p->packets && i < PACKETS; i++)
-		free(p->packets[i].data);
-	free(p->packets);
+	fp_mempool_destroy(p->pool);
 	free(p->worker);
 }
 
@@ -487,12 +511,15 @@ enum pipeline_status pipeline_run(struct capture *capture,
 	result->workers = opts->workers;
 	p.error = result->error;
 	progress_start(&progress, opts->progress);
-	if (make_workers(&p, result) || make_rings(&p, opts) || make_packets(&p))
+	if (make_workers(&p, result) || make_rings(&p, opts) || make_pool(&p))
 		goto out;
 	if (!start_threads(&p))
 		status = read_all(&p, &progress, &result->packets);
+	put_stock(&p);
 	flush_all_staged(&p);
 	join_threads(&p);
+	if (fp_mempool_in_use_count(p.pool))
+		fail(&p, "packets did not come back to the pool", 0);
 	if (has_failed(&p)) {
 		status = PIPELINE_FAILED;
 		memcpy(result->error, p.failure, sizeof(result->error));

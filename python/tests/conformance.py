@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python driver of the conformance script; tests/conformance/README.md has the format.
+"""The Python driver of the conformance scripts; tests/conformance/README.md has the format.
 
 usage: conformance.py [--planted] SCRIPT
 
@@ -8,6 +8,7 @@ usage: conformance.py [--planted] SCRIPT
 
 import dataclasses
 import errno
+import itertools
 import json
 import sys
 
@@ -19,44 +20,34 @@ class Mismatch(Exception):
 
 
 class Case:
-    """One run of a case: its rings and spans, and one method per call of the script."""
+    """One run of a case: what it calls by names, and one method per call of the script."""
+
+    WANTED = ("out", "fields")  # what a step compares besides the result
 
     def __init__(self, kinds):
-        self.producer, self.consumer = kinds
-        self.rings = {}
-        self.spans = {}
-
-    # ---- elements ----
-
-    def pack(self, ring, elems):
-        """A list of the script as the bytes of elements."""
-        if isinstance(elems, dict):
-            elems = range(elems["first"], elems["first"] + elems["n"])
-        return b"".join(self.pack_one(ring.elem_size, elem) for elem in elems)
+        self.kinds = kinds
+        self.found = {}
 
     @staticmethod
     def pack_one(size, elem):
+        """An element of the script as bytes."""
         if isinstance(elem, int):
             return elem.to_bytes(size, sys.byteorder)
         piece = bytes.fromhex(elem)
         return (piece * (size // len(piece) + 1))[:size]
 
-    # ---- steps ----
-
     def run(self, step):
         step = {k: v for k, v in step.items() if k not in ("why", "only")}
         do, expect = step.pop("do"), step.pop("expect")
-        wanted = {k: step.pop(k) for k in ("out", "after", "pieces", "fields") if k in step}
+        wanted = {k: step.pop(k) for k in self.WANTED if k in step}
         method = getattr(self, f"do_{do}", None)
         if method is None:
             raise Mismatch(f"the driver does not know {do}")
-        self.ring_name = step.pop("ring", "r")
-        self.span_name = step.pop("span", "s")
-        ring = None if do in ("create", "lookup") else self.rings[self.ring_name]
+        owner = self.prepare(do, step)
         self.found = {}
         failed = None
         try:
-            result = method(step, ring)
+            result = method(step, owner)
         except OSError as error:
             failed = error.errno
         except (ValueError, OverflowError):
@@ -67,12 +58,14 @@ class Case:
             # Two names may have one number.
             names = [f"-{n}" for n in dir(errno) if getattr(errno, n) == failed]
             result = expect if expect in names else names
+        elif expect == "positive" and result > 0:
+            result = expect
         if result != expect:
             raise Mismatch(f"expected {expect!r}, got {result!r}")
-        if "out" in wanted:
-            wanted["out"] = self.pack(ring, wanted["out"])
-        if "after" in wanted:
-            self.found["after"] = ring.count if "dequeue" in do else ring.free_count
+        self.check(do, wanted, owner)
+
+    def compare(self, wanted):
+        """Whether what the step has found is what the script says."""
         for key, value in wanted.items():
             found = self.found.get(key)
             if key == "fields":
@@ -81,6 +74,39 @@ class Case:
                     continue
             if value != found:
                 raise Mismatch(f"expected {key} {value!r}, got {found!r}")
+
+
+class RingCase(Case):
+    """Rings and spans."""
+
+    WANTED = ("out", "after", "pieces", "fields")
+
+    def __init__(self, kinds):
+        super().__init__(kinds)
+        self.producer, self.consumer = kinds
+        self.rings = {}
+        self.spans = {}
+
+    def pack(self, ring, elems):
+        """A list of the script as the bytes of elements."""
+        if isinstance(elems, dict):
+            elems = range(elems["first"], elems["first"] + elems["n"])
+        return b"".join(self.pack_one(ring.elem_size, elem) for elem in elems)
+
+    def prepare(self, do, step):
+        self.ring_name = step.pop("ring", "r")
+        self.span_name = step.pop("span", "s")
+        return None if do in ("create", "lookup") else self.rings[self.ring_name]
+
+    def check(self, do, wanted, ring):
+        if "out" in wanted:
+            wanted["out"] = self.pack(ring, wanted["out"])
+        if "after" in wanted:
+            self.found["after"] = ring.count if "dequeue" in do else ring.free_count
+        self.compare(wanted)
+
+    def open(self):
+        return [ring for ring in self.rings.values() if is_open(ring)]
 
     # ---- life ----
 
@@ -189,9 +215,147 @@ class Case:
         return 0
 
 
+class PoolCase(Case):
+    """Pools and their objects. There are no single-threaded sides here, and a pool's own cache is
+    for all threads."""
+
+    WANTED = ("out", "tags", "fields")
+
+    def __init__(self, kinds):
+        super().__init__(kinds)
+        self.pools = {}
+        self.names = {}   # of objects: their indexes
+        self.blocks = {}  # those that are out, by pool and index
+
+    def prepare(self, do, step):
+        self.pool_name = step.pop("pool", "p")
+        return None if do in ("create", "lookup") else self.pools[self.pool_name]
+
+    def check(self, _, wanted, pool):
+        out = self.found.pop("out", [])
+        for name, index in itertools.zip_longest(self.spread(wanted.pop("out", [])), out,
+                                                 fillvalue="nothing"):
+            if isinstance(name, str) and index != "nothing":
+                name = self.names.setdefault(name, index)
+            if name not in (None, index):
+                raise Mismatch(f"expected object {name!r}, got {index!r}")
+        if "tags" in wanted and "tags" in self.found:
+            wanted["tags"] = {self.names[name]: tag for name, tag in wanted["tags"].items()}
+            self.compare(wanted)
+        elif "fields" in wanted:
+            self.compare(wanted)
+
+    def open(self):
+        return [pool for pool in self.pools.values() if is_open(pool)]
+
+    @staticmethod
+    def spread(objects):
+        """A list of the script, or a range of names."""
+        if isinstance(objects, list):
+            return objects
+        first, last = objects["from"], objects["to"]
+        numbers = range(first, last + 1) if first <= last else range(first, last - 1, -1)
+        return [f"{objects['name']}{number}" for number in numbers]
+
+    def index_of(self, thing):
+        return self.names[thing] if isinstance(thing, str) else thing
+
+    def block(self, step, pool):
+        return self.blocks[pool.base, self.index_of(step.pop("object"))]
+
+    # ---- life ----
+
+    def do_create(self, step, _):
+        options = {key: step.pop(key) for key in ("name", "stats", "checked", "align", "cache_size")
+                   if key in step}
+        self.pools[self.pool_name] = libfp.Pool(step.pop("count"), step.pop("object_size", 64),
+                                                **options)
+        return 0
+
+    def do_lookup(self, step, _):
+        self.pools[self.pool_name] = libfp.Pool.lookup(step.pop("name"))
+        return 0
+
+    def do_destroy(self, _, pool):
+        return pool.destroy() or 0
+
+    def do_unref(self, _, pool):
+        return pool.unref() or 0
+
+    # ---- get and put ----
+
+    def came_out(self, pool, blocks):
+        for block in blocks:
+            if self.blocks.setdefault((pool.base, block.index), block) is not block:
+                raise Mismatch("an object came out that is out already")
+        self.found["out"] = [block.index for block in blocks]
+        return len(blocks)
+
+    def do_get(self, _, pool):
+        block = pool.get()
+        return self.came_out(pool, [] if block is None else [block])
+
+    def do_get_bulk(self, step, pool):
+        return self.came_out(pool, pool.get_bulk(step.pop("n")))
+
+    def do_put(self, step, pool):
+        block = self.block(step, pool)
+        pool.put(block)
+        del self.blocks[pool.base, block.index]
+        return 0
+
+    def do_put_bulk(self, step, pool):
+        keys = [(pool.base, self.index_of(thing)) for thing in self.spread(step.pop("objects"))]
+        put = pool.put_bulk([self.blocks[key] for key in keys])
+        for key in keys:
+            del self.blocks[key]
+        return put
+
+    def do_reclaim(self, _, pool):
+        return pool.reclaim()
+
+    # ---- objects ----
+
+    def address(self, step, pool):
+        return pool.address_of(self.index_of(step.pop("object"))) + step.pop("offset", 0)
+
+    def do_index(self, step, pool):
+        return pool.index_of(self.address(step, pool))
+
+    def do_contains(self, step, pool):
+        return int(pool.contains(self.address(step, pool)))
+
+    def do_write(self, step, pool):
+        self.block(step, pool).view[:] = self.pack_one(pool.object_size, step.pop("bytes"))
+        return 0
+
+    def do_holds(self, step, pool):
+        wanted = self.pack_one(pool.object_size, step.pop("bytes"))
+        return int(bytes(self.block(step, pool).view) == wanted)
+
+    def do_set_tag(self, step, pool):
+        return pool.set_tag(self.block(step, pool).index, step.pop("tag")) or 0
+
+    # ---- inspection ----
+
+    def do_leaks(self, _, pool):
+        leaks = pool.leaks()
+        self.found["tags"] = {leak.index: leak.tag for leak in leaks}
+        return len(leaks)
+
+    def do_audit(self, _, pool):
+        return pool.audit() or 0
+
+    def do_stats(self, _, pool):
+        stats = dataclasses.asdict(pool.stats)
+        stats["flags"] = stats.pop("counted") * 1
+        self.found["fields"] = stats
+        return 0
+
+
 def look(name):
-    def do(_, __, ring):
-        value = getattr(ring, name)
+    def do(_, __, owner):
+        value = getattr(owner, name)
         return int(value) if isinstance(value, bool) else value
 
     return do
@@ -199,13 +363,19 @@ def look(name):
 
 for attribute in ("count", "free_count", "capacity", "elem_size", "is_full", "is_empty",
                   "is_closed", "name"):
-    setattr(Case, f"do_{attribute}", look(attribute))
+    setattr(RingCase, f"do_{attribute}", look(attribute))
+for attribute in ("capacity", "object_size", "stride", "cache_size", "memory", "is_full",
+                  "is_empty", "name"):
+    setattr(PoolCase, f"do_{attribute}", look(attribute))
+PoolCase.do_avail_count, PoolCase.do_in_use_count = look("available"), look("in_use")
+
+PARTS = {"ring": RingCase, "mempool": PoolCase}
 
 
-def is_open(ring):
+def is_open(owner):
     try:
-        return ring.handle != 0
-    except libfp.RingDestroyed:
+        return owner.handle != 0
+    except (libfp.RingDestroyed, libfp.PoolDestroyed):
         return False
 
 
@@ -213,15 +383,15 @@ def ours(thing):
     return "python" in thing.get("only", ["python"])
 
 
-def run_case(case, kinds):
+def run_case(part, case, kinds):
     """(steps that were right, the complaint about the next one or None)."""
-    state = Case(kinds)
+    state = part(kinds)
     steps = [(n, step) for n, step in enumerate(case["steps"], 1) if ours(step)]
     for right, (number, step) in enumerate(steps):
         try:
             state.run(step)
-            if right + 1 == len(steps) and any(map(is_open, state.rings.values())):
-                raise Mismatch("a ring is still open")
+            if right + 1 == len(steps) and state.open():
+                raise Mismatch("something is still open")
         except Mismatch as wrong:
             return right, f"{case['case']} [{'-'.join(kinds)}] step {number} {step['do']}: {wrong}"
     return len(steps), None
@@ -233,13 +403,14 @@ def main(arguments):
         sys.exit(__doc__)
     with open(arguments[-1], encoding="utf-8") as file:
         script = json.load(file)
-    if script["part"] != "ring":
-        sys.exit(f"conformance.py: not for rings, but for {script['part']}")
+    if script["part"] not in PARTS:
+        sys.exit(f"conformance.py: no driver for {script['part']}")
+    part = PARTS[script["part"]]
     steps = cases = failed = 0
     for case in filter(ours, script["cases"]):
         last = sum(map(ours, case["steps"])) - 1
         for kinds in case.get("kinds", [["mt", "mt"]]):
-            right, complaint = run_case(case, kinds)
+            right, complaint = run_case(part, case, kinds)
             if planted:
                 good = complaint is not None and right == last
                 complaint = f"{case['case']}: the planted mistake was not found"

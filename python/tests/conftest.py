@@ -44,6 +44,16 @@ def sides(request):
     return {"producer": producer, "consumer": consumer}
 
 
+POOLS = {"plain": {}, "stats": {"stats": True}, "checked": {"checked": True},
+         "cache of one": {"cache_size": 1}}
+
+
+@pytest.fixture(params=POOLS)
+def pools(request):
+    """Keyword arguments of each kind of pool."""
+    return POOLS[request.param]
+
+
 @pytest.fixture
 def python(tmp_path):
     """Runs a program in a fresh interpreter: it must end with 0 and say nothing on stderr."""

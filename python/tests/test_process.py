@@ -42,6 +42,36 @@ for target in (produce, consume, consume):
     threading.Thread(target=target, daemon=True).start()
 while not ring.stats.dequeued > 1000: pass""",
     "checked": "ring = libfp.Ring(64, checked=True); span = ring.reserve(5); v = span.views",
+    "pool": "pool = libfp.Pool(64, 64)",
+    "block": "block = libfp.Pool(64, 64).get()",
+    "blocks of a named pool": """
+pool = libfp.Pool(64, 64, 'x'); same = libfp.Pool.lookup('x'); blocks = same.get_bulk(9)
+del pool""",
+    "block and its view": "block = libfp.Pool(64, 64).get(); view = block.view",
+    "slice of a view": "part = libfp.Pool(64, 64, checked=True).get().view[3:]",
+    "indexes": "pool = libfp.Pool(64, 64); pool.get_indexes(3)",
+    "array over a pool": """
+try: import numpy
+except ImportError: sys.exit()
+pool = libfp.Pool(64, 64); objects = pool.array('u4')""",
+    "exit inside a block": """
+with libfp.Pool(64, 64) as pool:
+    with pool.get() as block:
+        part = block.view[1:]
+        sys.exit()""",
+    "pool in a cycle": """
+import gc; gc.disable()
+class Holder: pass
+holder = Holder(); holder.me = holder; holder.pool = libfp.Pool(64, 64)
+holder.block = holder.pool.get(); holder.view = holder.block.view; del holder""",
+    "pool threads that go on": """
+import threading
+pool = libfp.Pool(64, 64, stats=True)
+def work():
+    while True: pool.put_bulk(pool.get_bulk(9))
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+while not pool.stats.puts > 1000: pass""",
     "atexit": "import atexit; r = libfp.Ring(8); atexit.register(r.destroy); r.enqueue(1)",
 }
 
@@ -120,6 +150,90 @@ assert span.commit() == 3
 """)
 
 
+POOL_FORK = FORK + """
+pool = libfp.Pool(64, 64, "p")
+same = libfp.Pool.lookup("p")
+block, indexes = pool.get(), pool.get_indexes(3)
+block.view[:2] = b"hi"
+"""
+
+
+def test_child_cannot_use_the_pool_of_its_parent_but_destroy_it(python):
+    python(POOL_FORK + """
+def work():
+    for one in (pool, same):
+        for call in (one.get, lambda: one.get_bulk(2), lambda: one.put(block), one.flush,
+                     lambda: one.put_indexes(indexes), lambda: one.stats, one.audit):
+            try:
+                call()
+            except libfp.WrongProcess as refused:
+                assert isinstance(refused, ChildProcessError), refused
+            else:
+                raise AssertionError("a pool of the parent was used")
+    assert block.view[:2] == b"hi" and block.is_open
+    same.unref()
+    pool.destroy()
+    with libfp.Pool(8, 8, "p") as mine:
+        mine.put(mine.get())
+in_child(work)
+same.put(block)
+pool.put_indexes(indexes)
+same.unref()
+pool.destroy()
+""")
+
+
+def test_child_does_not_free_a_pool_under_a_view(python):
+    python(POOL_FORK + """
+def work():
+    view = block.view
+    try:
+        pool.destroy()
+    except libfp.PoolBusy:
+        assert view[:2] == b"hi"
+    else:
+        raise AssertionError("destroyed")
+in_child(work)
+pool.put(block)
+""")
+
+
+def test_fork_beside_a_thread_inside_a_pool(python):
+    """The lock that the thread holds is not there for ever in the child."""
+    python(POOL_FORK + """
+import threading
+stop = []
+def go_on():
+    while not stop:
+        pool.put_bulk(pool.get_bulk(5))
+thread = threading.Thread(target=go_on)
+thread.start()
+def work():
+    try:
+        pool.get()
+    except libfp.WrongProcess:
+        pool.destroy()
+for _ in range(50):
+    in_child(work)
+stop.append(1)
+thread.join()
+pool.put(block)
+""")
+
+
+def test_child_forgets_blocks_of_its_parent(python):
+    python(POOL_FORK + """
+def work():
+    global block, pool, same
+    del block, pool, same
+    import gc
+    gc.collect()
+in_child(work)
+assert pool.in_use == 4
+pool.put(block)
+""")
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_multiprocessing(python, method):
     python(f"""
@@ -147,12 +261,23 @@ def test_self_check():
     assert (done.returncode, done.stderr) == (0, "")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines()[1:])
     assert done.stdout.startswith(f"libfp {libfp.__version__} ")
-    assert "ring" in lines["features"] and lines["self-check"].strip() == "ok"
+    assert "ring" in lines["features"] and "mempool" in lines["features"]
+    assert lines["self-check"].strip() == "ok"
     assert os.path.exists(lines["extension"].strip())
     assert os.path.exists(lines["library"].strip().split(" (")[0])
     wanted = os.environ.get("LIBFP_SO")
     if wanted:
         assert os.path.realpath(lines["library"].strip()) == os.path.realpath(wanted)
+
+
+def test_self_check_finds_a_pool_that_gives_an_object_twice(python):
+    out = python("""
+import sys
+import libfp, libfp.__main__ as main
+libfp.Pool.get_bulk = lambda self, n: [self.adopt(0) for _ in range(n)]
+sys.exit(main.main())
+""", code=1)
+    assert "self-check: failed: RuntimeError: get_bulk: 1, not 40" in out
 
 
 def test_self_check_fails_aloud(python):

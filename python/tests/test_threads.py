@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads: streams through every kind of ring, guards, destroy beside calls."""
+"""Threads: streams through every kind of ring, guards, destroy beside calls; pools."""
 
 import array
 import sys
@@ -7,7 +7,7 @@ import threading
 
 import libfp
 import pytest
-from libfp import Ring, _libfp
+from libfp import Pool, Ring, _libfp
 
 PER_PRODUCER = 20000
 
@@ -203,3 +203,116 @@ def test_spans_of_two_threads(sides):
 
         run(produce, consume)
         assert received == list(range(total))
+
+
+# ---- pools ----
+
+def test_objects_belong_to_one_thread_at_a_time(pools):
+    """Each marks what it gets; nobody finds the mark of another on what is his."""
+    with Pool(60, 8, **pools) as pool:
+        def work(me):
+            mark = bytes([me]) * 8
+            for i in range(400):
+                blocks = pool.get_bulk(i % 23)
+                for block in blocks:
+                    block.view[:] = mark
+                for block in blocks:
+                    assert bytes(block.view) == mark
+                if i % 2:
+                    pool.put_bulk(blocks)
+                else:
+                    for block in blocks:
+                        pool.put(block)
+
+        run(*(lambda m=m: work(m) for m in range(1, 4)))
+        assert pool.is_full
+        pool.audit()
+
+
+def test_calls_that_take_long_do_not_overlap():
+    """Without the GIL, on one cache: thousands of objects in each call."""
+    with Pool(8192, 8, cache_size=4096) as pool:
+        ready = threading.Barrier(3)
+
+        def work():
+            room = array.array("I", bytes(4 * 2000))
+            ready.wait()
+            for i in range(2000):
+                assert pool.get_indexes_into(room) == 2000
+                if not i % 100:
+                    assert len(set(room)) == 2000
+                assert pool.put_indexes(room) == 2000
+
+        run(work, work, work)
+        assert pool.is_full
+        pool.audit()
+
+
+def test_pipeline_of_indexes(pools):
+    """Got here, through a ring, put there."""
+    total = 2000
+    with Pool(40, 8, **pools) as pool, Ring(32) as ring:
+        def produce():
+            sent = 0
+            while sent < total:
+                for block in pool.get_bulk(min(7, total - sent)):
+                    block.view.cast("Q")[0] = sent
+                    sent += 1
+                    index = block.detach()
+                    while not ring.enqueue(index):
+                        pass
+            ring.close()
+
+        received = []
+
+        def consume():
+            room = array.array("Q", bytes(8 * 16))
+            while True:
+                try:
+                    n = ring.dequeue_into(room)
+                except libfp.RingClosed:
+                    return
+                for index in room[:n]:
+                    with pool.adopt(index) as block:
+                        received.append(int.from_bytes(block.view, "little"))
+
+        run(produce, consume)
+        assert received == list(range(total)) and pool.is_full
+
+
+def test_destroy_of_a_pool_while_threads_go_on():
+    """Until nothing is in use each call works; afterwards each says destroyed."""
+    for _ in range(20):
+        pool = Pool(64, 8)
+        started = threading.Barrier(3)
+
+        def work():
+            started.wait()
+            try:
+                while True:
+                    pool.put_bulk(pool.get_bulk(9))
+            except libfp.PoolDestroyed:
+                return
+
+        def destroy():
+            started.wait()
+            while True:
+                try:
+                    return pool.destroy()
+                except libfp.PoolBusy:
+                    pass
+
+        run(work, work, destroy)
+
+
+def test_blocks_forgotten_on_other_threads():
+    with Pool(64, 8) as pool:
+        def work():
+            for _ in range(300):
+                kept = [block.view[1:] for block in pool.get_bulk(5)]
+                pool.get()
+                del kept
+
+        run(work, work, work)
+        assert pool.is_full
+        pool.audit()

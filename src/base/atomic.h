@@ -64,6 +64,8 @@ typedef struct fpi_atomic_ptr {
 #define FPI_CAS(p, expected, desired, order)                                  \
 	__atomic_compare_exchange_n(&(p)->value, expected, desired, 0, order, \
 				    __ATOMIC_RELAXED)
+/* The first try at a lock. The model can wait here instead of failing. */
+#define FPI_CAS_LOCK FPI_CAS
 #define FPI_FENCE(order) __atomic_thread_fence(order)
 /* Orders the compiler only: the partner runs a membarrier instead of a fence. */
 #define FPI_COMPILER_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)

@@ -16,9 +16,13 @@ static const struct {
 } error_names[] = {
 	{ 0, "success" },
 	{ EAGAIN, "EAGAIN: try again" },
+	{ EALREADY, "EALREADY: object is not in use" },
 	{ EBUSY, "EBUSY: object in use" },
+	{ ECANCELED, "ECANCELED: ended by a callback" },
+	{ ECHILD, "ECHILD: object was made before a fork" },
 	{ E2BIG, "E2BIG: struct is newer than this library" },
 	{ EEXIST, "EEXIST: name is taken" },
+	{ EFAULT, "EFAULT: not an object of this pool" },
 	{ EINVAL, "EINVAL: invalid argument" },
 	{ ENAMETOOLONG, "ENAMETOOLONG: name too long" },
 	{ ENOENT, "ENOENT: no object of that name" },
@@ -27,6 +31,7 @@ static const struct {
 	{ EOPNOTSUPP, "EOPNOTSUPP: not supported by this library or object" },
 	{ EPIPE, "EPIPE: closed" },
 	{ EPROTO, "EPROTO: no object of a known layout in this memory" },
+	{ EUCLEAN, "EUCLEAN: memory was overwritten" },
 };
 
 const char *fp_strerror(int code)

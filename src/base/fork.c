@@ -4,7 +4,8 @@
  *
  * The one pthread_atfork handler of the library runs in the child, where no
  * other thread exists, and adds 1 to a counter; it takes no lock and calls
- * nothing. Everything else about fork is decided lazily by whoever compares a
+ * nothing. It also forgets the slot of the one thread that is left, so that fast
+ * paths need not compare generations. Everything else about fork is decided lazily by whoever compares a
  * remembered generation with the present one: locks (lock.c), thread slots
  * (thread_slot.c), reserved names (registry.c), objects.
  *
@@ -21,6 +22,7 @@
 #include <pthread.h>
 
 #include "base/fork.h"
+#include "base/thread_slot.h"
 
 fpi_atomic_u32 fpi_fork_counter;
 
@@ -28,6 +30,7 @@ static void fork_in_child(void)
 {
 	/* Relaxed: the child has one thread. */
 	FPI_FETCH_ADD(&fpi_fork_counter, 1, FPI_MO(FORK_CHILD, RELAXED));
+	fpi_thread.slot = FPI_NO_SLOT;
 }
 
 static FPI_COLD int fork_register_first(void)

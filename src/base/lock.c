@@ -23,7 +23,9 @@
 #include "base/futex.h"
 #include "base/lock.h"
 
-#define LOCK_SPINS 200
+#ifndef FPI_LOCK_SPINS /* the model has fewer */
+#define FPI_LOCK_SPINS 200
+#endif
 
 FPI_COLD void fpi_lock_acquire_slow(struct fpi_lock *lock)
 {
@@ -43,7 +45,7 @@ FPI_COLD void fpi_lock_acquire_slow(struct fpi_lock *lock)
 				    FPI_MO(LOCK_ACQUIRE_SLOW, ACQUIRE)))
 				return;
 		}
-		if (spins < LOCK_SPINS) {
+		if (spins < FPI_LOCK_SPINS) {
 			spins++;
 			fpi_cpu_relax();
 			continue;

@@ -44,8 +44,8 @@ FPI_INLINE void fpi_lock_acquire(struct fpi_lock *lock)
 	 * Generation 0 goes the slow way, which registers the fork handler.
 	 */
 	if (FPI_LIKELY(generation != 0) &&
-	    FPI_LIKELY(FPI_CAS(&lock->word, &expected, expected | FPI_LOCK_HELD,
-			       FPI_MO(LOCK_ACQUIRE, ACQUIRE))))
+	    FPI_LIKELY(FPI_CAS_LOCK(&lock->word, &expected, expected | FPI_LOCK_HELD,
+				    FPI_MO(LOCK_ACQUIRE, ACQUIRE))))
 		return;
 	fpi_lock_acquire_slow(lock);
 }

@@ -27,7 +27,7 @@
 #include "base/step.h"
 #include "base/thread_slot.h"
 
-#define SLOT_WORDS (FPI_THREAD_SLOTS / 64)
+#define SLOT_WORDS ((FPI_THREAD_SLOTS + 63) / 64)
 #define SLOT_HOOKS 8
 
 typedef void slot_hook(uint32_t slot);
@@ -55,9 +55,14 @@ static uint32_t slot_find(uint32_t generation)
 		memset(slots.taken, 0, sizeof(slots.taken));
 		slots.generation = generation;
 	}
-	for (uint32_t w = 0; w < SLOT_WORDS; w++)
-		if (~slots.taken[w])
-			return w * 64 + (uint32_t)__builtin_ctzll(~slots.taken[w]);
+	for (uint32_t w = 0; w < SLOT_WORDS; w++) {
+		uint32_t slot = w * 64;
+
+		if (!~slots.taken[w])
+			continue;
+		slot += (uint32_t)__builtin_ctzll(~slots.taken[w]);
+		return slot < FPI_THREAD_SLOTS ? slot : FPI_NO_SLOT;
+	}
 	return FPI_NO_SLOT;
 }
 

@@ -11,8 +11,10 @@
 #include "base/compiler.h"
 #include "base/fork.h"
 
+#ifndef FPI_THREAD_SLOTS /* the model has fewer */
 #define FPI_THREAD_SLOTS 256
-#define FPI_NO_SLOT UINT16_MAX
+#endif
+#define FPI_NO_SLOT FPI_THREAD_SLOTS /* an index of its own: "whoever has none" */
 
 /*
  * The calling thread, as this library knows it: all its thread-local memory,
@@ -45,6 +47,15 @@ FPI_INLINE uint32_t fpi_thread_slot(void)
 	if (FPI_LIKELY(fpi_thread.generation == fpi_fork_generation()))
 		return fpi_thread.slot;
 	return fpi_thread_slot_take();
+}
+
+/*
+ * The slot if this thread has taken one in this process, else FPI_NO_SLOT: for fast
+ * paths, which then go a slower way that asks for one. One load.
+ */
+FPI_INLINE uint32_t fpi_thread_slot_now(void)
+{
+	return fpi_thread.slot;
 }
 
 /* The kernel's id of this thread, right in a forked child too. */

@@ -5,15 +5,14 @@
  * never comes here and pays nothing.
  *
  * CHECKED counts the threads inside each handle, so that destroy and reset can
- * refuse, and lets one thread at a time into an ST side: the owner word holds
- * its thread id. Entering is acquire and leaving release, so a hand-over from
- * one thread to the next is as orderly as the ring promises, and who comes
- * while another is inside is turned away before anything is touched.
+ * refuse, and lets one thread at a time into an ST side: see base/guard.h. The
+ * guard is in the handle, because the state may be gone before a late call is
+ * turned away.
  */
 #include <errno.h>
-#include <sched.h>
 #include <time.h>
 
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/thread_slot.h"
 #include "ring/ring_gens.h"
@@ -41,73 +40,28 @@ static struct fpi_ring_side *side_of(const fp_ring *r, enum fpi_ring_side_name s
 
 /* ---- CHECKED ---- */
 
-/* From here on destroy may free the handle: the last thing a call does. */
-static void leave_handle(fp_ring *r)
+static uint32_t self(void)
 {
-	/* Partner: RING_SHUT_INSIDE: destroy sees what we did before we left. */
-	FPI_FETCH_SUB(&r->inside, 1, FPI_MO(RING_LEAVE, RELEASE));
-}
-
-/*
- * Counts in, then looks whether destroy has begun; destroy does it in the other
- * order. Both are seq_cst, so at least one of the two sees the other. Nothing
- * but the handle is touched: the state may be gone already.
- */
-static int enter_handle(fp_ring *r)
-{
-	uint32_t by;
-
-	FPI_FETCH_ADD(&r->inside, 1, FPI_MO(RING_ENTER, SEQ_CST));
-	by = FPI_LOAD(&r->dying, FPI_MO(RING_ENTER_DYING, SEQ_CST));
-	if (!by)
-		return 0;
-	fpi_log(LIBFP_LOG_ERROR,
-		"ring %s: thread %lld made a call while thread %u is inside destroy or reset",
-		name_of(r), (long long)fpi_thread_id(), by);
-	leave_handle(r);
-	return -EBUSY;
+	return (uint32_t)fpi_thread_id();
 }
 
 int fpi_ring_shut(fp_ring *r, const char *what)
 {
-	uint32_t me, none = 0;
-
 	if (!(r->flags & LIBFP_CHECKED))
 		return 0;
-	me = (uint32_t)fpi_thread_id();
-	if (!FPI_CAS(&r->dying, &none, me, FPI_MO(RING_SHUT, SEQ_CST))) {
-		fpi_log(LIBFP_LOG_ERROR,
-			"ring %s: thread %u called %s while thread %u is inside destroy or reset",
-			name_of(r), me, what, none);
-		return -EBUSY;
-	}
-	if (FPI_LOAD(&r->inside, FPI_MO(RING_SHUT_INSIDE, SEQ_CST))) {
-		uint32_t other = FPI_LOAD(&r->entered, FPI_RELAXED);
-
-		fpi_ring_reopen(r);
-		fpi_log(LIBFP_LOG_ERROR,
-			"ring %s: thread %u called %s while a thread is inside a call; "
-			"thread %u came in last",
-			name_of(r), me, what, other);
-		return -EBUSY;
-	}
-	return 0;
+	return fpi_guard_shut(&r->guard, self(), "ring", name_of(r), what);
 }
 
 void fpi_ring_reopen(fp_ring *r)
 {
 	if (r->flags & LIBFP_CHECKED)
-		FPI_STORE(&r->dying, 0, FPI_MO(RING_REOPEN, RELEASE));
+		fpi_guard_reopen(&r->guard);
 }
 
 void fpi_ring_let_out(fp_ring *r)
 {
-	if (!(r->flags & LIBFP_CHECKED))
-		return;
-	/* They only log and leave. Bounded: misuse must not hang the one who destroys. */
-	for (int i = 0; i < 10000 && FPI_LOAD(&r->inside, FPI_MO(RING_LET_OUT, ACQUIRE));
-	     i++)
-		sched_yield();
+	if (r->flags & LIBFP_CHECKED)
+		fpi_guard_let_out(&r->guard);
 }
 
 static int enter(fp_ring *r, enum fpi_ring_side_name side)
@@ -117,20 +71,20 @@ static int enter(fp_ring *r, enum fpi_ring_side_name side)
 
 	if (!(r->flags & LIBFP_CHECKED))
 		return 0;
-	err = enter_handle(r);
+	me = self();
+	err = fpi_guard_enter(&r->guard, me, "ring", name_of(r));
 	if (err)
 		return err;
-	me = (uint32_t)fpi_thread_id();
-	/* Partner: RING_LEAVE_SIDE of the thread that was here before. */
-	if (r->sync[side] == LIBFP_MT || FPI_CAS(&side_of(r, side)->owner, &other, me,
-						 FPI_MO(RING_ENTER_SIDE, ACQUIRE))) {
-		FPI_STORE(&r->entered, me, FPI_RELAXED); /* for a log line */
+	if (r->sync[side] == LIBFP_ST)
+		other = fpi_owner_enter(&side_of(r, side)->owner, me);
+	if (!other) {
+		fpi_guard_entered(&r->guard, me);
 		return 0;
 	}
 	fpi_log(LIBFP_LOG_ERROR,
 		"ring %s: thread %u entered the single-threaded %s side while thread %u is inside",
 		name_of(r), me, side_name(side), other);
-	leave_handle(r);
+	fpi_guard_leave(&r->guard);
 	return -EBUSY;
 }
 
@@ -139,9 +93,8 @@ static void leave(fp_ring *r, enum fpi_ring_side_name side)
 	if (!(r->flags & LIBFP_CHECKED))
 		return;
 	if (r->sync[side] == LIBFP_ST)
-		/* Partner: RING_ENTER_SIDE. */
-		FPI_STORE(&side_of(r, side)->owner, 0, FPI_MO(RING_LEAVE_SIDE, RELEASE));
-	leave_handle(r);
+		fpi_owner_leave(&side_of(r, side)->owner);
+	fpi_guard_leave(&r->guard);
 }
 
 /* Another call on an ST side with a span open would destroy the span. */
@@ -152,18 +105,16 @@ static int span_in_the_way(const fp_ring *r, enum fpi_ring_side_name side)
 	if (!(r->flags & LIBFP_CHECKED) || r->sync[side] == LIBFP_MT || !s->span_n)
 		return 0;
 	fpi_log(LIBFP_LOG_ERROR,
-		"ring %s: thread %lld made a call on the single-threaded %s side while a span "
+		"ring %s: thread %u made a call on the single-threaded %s side while a span "
 		"of thread %u is open",
-		name_of(r), (long long)fpi_thread_id(), side_name(side),
-		FPI_LOAD(&s->span_by, FPI_RELAXED));
+		name_of(r), self(), side_name(side), FPI_LOAD(&s->span_by, FPI_RELAXED));
 	return 1;
 }
 
 static void note_reserved(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
 {
 	if (got > 0 && (r->flags & LIBFP_CHECKED))
-		FPI_STORE(&side_of(r, side)->span_by, (uint32_t)fpi_thread_id(),
-			  FPI_RELAXED);
+		FPI_STORE(&side_of(r, side)->span_by, self(), FPI_RELAXED);
 }
 
 /* A refused commit of a CHECKED ring says what was wrong with it. */
@@ -175,10 +126,9 @@ static void log_commit(const fp_ring *r, enum fpi_ring_side_name side,
 	if (got != -EINVAL || !(r->flags & LIBFP_CHECKED))
 		return;
 	fpi_log(LIBFP_LOG_ERROR,
-		"ring %s: thread %lld committed %u of a %s span of %llu: %s; the last span of "
+		"ring %s: thread %u committed %u of a %s span of %llu: %s; the last span of "
 		"this side was reserved by thread %u",
-		name_of(r), (long long)fpi_thread_id(), k, side_name(side),
-		(unsigned long long)n,
+		name_of(r), self(), k, side_name(side), (unsigned long long)n,
 		k > n ? "beyond its size" :
 			"not open (committed before, or not of this side), or not all of it",
 		FPI_LOAD(&side_of(r, side)->span_by, FPI_RELAXED));

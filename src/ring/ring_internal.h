@@ -27,6 +27,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "base/registry.h"
 
@@ -155,9 +156,7 @@ struct fp_ring {
 	/* Copies of the state's: a call that comes during destroy reads them here. */
 	uint32_t flags;
 	uint32_t sync[2];	/* [enum fpi_ring_side_name] */
-	fpi_atomic_u32 dying;	/* CHECKED: thread inside destroy or reset, 0: none */
-	fpi_atomic_u32 inside;	/* CHECKED: threads inside any call */
-	fpi_atomic_u32 entered; /* CHECKED: thread that came in last */
+	struct fpi_guard guard; /* CHECKED */
 
 	struct fpi_mem mem;	  /* this handle */
 	struct fpi_mem state_mem; /* none: the state is the caller's memory */

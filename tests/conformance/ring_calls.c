@@ -13,10 +13,15 @@
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+struct named *named_at(struct run *run, enum named_kind kind, int at)
+{
+	return &((struct things *)run->things)->named[kind][at];
+}
+
 struct named *named(struct run *run, enum named_kind kind, const char *name)
 {
 	for (int i = 0; i < NAMED_MAX; i++) {
-		struct named *n = &run->named[kind][i];
+		struct named *n = named_at(run, kind, i);
 
 		if (!n->name[0])
 			snprintf(n->name, sizeof(n->name), "%s", name);
@@ -411,10 +416,7 @@ static const struct call calls[] = {
 	{ "attach", do_init_or_attach, RING_KEYS "mem offset len " },
 };
 
-const struct call *ring_call(const char *name)
+const struct call *ring_call(const json_t *step)
 {
-	for (size_t i = 0; i < LEN(calls); i++)
-		if (!strcmp(calls[i].name, name))
-			return &calls[i];
-	return NULL;
+	return script_call(calls, LEN(calls), step);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ring_calls.h - how one step of a script becomes one call of the library. The
- * driver (ring_conformance.c) sets up a struct run and a struct outcome, looks
- * the call up, lets it run, and compares the outcome with the script.
+ * driver (ring_conformance.c) sets up a struct outcome, looks the call up, lets it
+ * run, and compares the outcome with the script.
  */
 #ifndef CONFORMANCE_RING_CALLS_H
 #define CONFORMANCE_RING_CALLS_H
@@ -13,7 +13,6 @@
 
 #define NAMED_MAX 8    /* rings, spans, memories of a case */
 #define TABLE_MAX 4096 /* elements of a table; longer counts are for refusals */
-#define UNTOUCHED 0xa5 /* what every output byte is before the call */
 
 enum named_kind { RINGS, SPANS, MEMORIES, NAMED_KINDS };
 
@@ -26,14 +25,9 @@ struct named {
 	uint64_t len;
 };
 
-/* One run of one case, and where it is. */
-struct run {
-	const char *name, *call;
-	uint32_t sides[2]; /* producer, consumer */
-	size_t step;	   /* from 1 on */
+/* All that. */
+struct things {
 	struct named named[NAMED_KINDS][NAMED_MAX];
-	int failed;
-	int quiet; /* failures are wanted: do not print them */
 };
 
 /* What came of a step. */
@@ -48,18 +42,11 @@ struct outcome {
 	fp_ring_stats stats;
 };
 
-struct call {
-	const char *name;
-	void (*run)(struct run *run, const json_t *step, struct outcome *o);
-	const char *keys; /* that it knows, besides those of every step */
-};
-
-const struct call *ring_call(const char *name); /* NULL: no such call */
+/* The call of a step. */
+const struct call *ring_call(const json_t *step);
 
 /* The object that a step names: found, or a new empty place. */
 struct named *named(struct run *run, enum named_kind kind, const char *name);
-
-/* Says that the step at hand failed, and why. */
-__attribute__((format(printf, 2, 3))) void fail(struct run *run, const char *fmt, ...);
+struct named *named_at(struct run *run, enum named_kind kind, int at);
 
 #endif

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The values of a conformance script; see script.h. */
+/* Conformance scripts, their values and cases; see script.h. */
 #include "script.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <libfp.h>
+
+static struct {
+	unsigned cases, runs, steps, failures, others;
+} counts;
+
+/* ---- values ---- */
 
 void script_die(const char *what, const char *why)
 {
@@ -108,4 +118,256 @@ unsigned char *script_elements(const json_t *list, uint32_t size, size_t *n)
 		json_decref(v);
 	}
 	return table;
+}
+
+/* ---- comparison ---- */
+
+static const char *side_name(uint32_t side)
+{
+	return side == LIBFP_ST ? "st" : "mt";
+}
+
+void fail(struct run *run, const char *fmt, ...)
+{
+	va_list args;
+
+	run->failed = 1;
+	if (run->quiet)
+		return;
+	fprintf(stderr, "%s [%s-%s] step %zu %s: ", run->name, side_name(run->sides[0]),
+		side_name(run->sides[1]), run->step, run->call);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* A result as a script writes it: 3, or "-EPIPE". */
+static const char *result_text(int64_t got, char *text, size_t size)
+{
+	if (got < 0)
+		snprintf(text, size, "-%.*s", (int)strcspn(fp_strerror((int)got), ":"),
+			 fp_strerror((int)got));
+	else
+		snprintf(text, size, "%" PRId64, got);
+	return text;
+}
+
+static const json_t *expectation(const struct run *run, const json_t *step)
+{
+	const json_t *expect = json_object_get(step, "expect");
+
+	if (!expect)
+		script_die(run->call, "a step without \"expect\"");
+	return expect;
+}
+
+void compare_text(struct run *run, const json_t *step, const char *got)
+{
+	const char *text = json_string_value(expectation(run, step)); /* NULL for null */
+
+	if (!text != !got || (text && strcmp(text, got)))
+		fail(run, "expected name %s, got %s", text ? text : "null",
+		     got ? got : "null");
+}
+
+void compare_result(struct run *run, const json_t *step, int64_t result)
+{
+	const json_t *expect = expectation(run, step);
+	char got[64], wanted[64];
+
+	if (json_is_string(expect))
+		snprintf(wanted, sizeof(wanted), "%s", json_string_value(expect));
+	else
+		snprintf(wanted, sizeof(wanted), "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(expect));
+	result_text(result, got, sizeof(got));
+	if (strcmp(got, wanted) && (strcmp(wanted, "positive") || result <= 0))
+		fail(run, "expected %s, got %s", wanted, got);
+}
+
+static const struct field *field_of(const struct field *fields, size_t n,
+				    const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(fields[i].name, name))
+			return &fields[i];
+	script_die(name, "no member of the statistics");
+}
+
+void compare_fields(struct run *run, const json_t *step, const struct field *fields,
+		    size_t n, const void *stats)
+{
+	json_t *all = json_object_get(step, "fields"), *v;
+	const char *name;
+
+	json_object_foreach(all, name, v)
+	{
+		const struct field *f = field_of(fields, n, name);
+		const unsigned char *at = (const unsigned char *)stats + f->offset;
+		uint32_t narrow;
+		uint64_t got;
+
+		memcpy(&narrow, at, sizeof(narrow));
+		got = narrow;
+		if (f->size == sizeof(got))
+			memcpy(&got, at, sizeof(got));
+		if ((uint64_t)json_integer_value(v) != got)
+			fail(run, "expected %s %" JSON_INTEGER_FORMAT ", got %" PRIu64,
+			     name, json_integer_value(v), got);
+	}
+}
+
+/* ---- steps and cases ---- */
+
+/* Is `key ` one of the words of a list that are followed by a space? */
+static int known(const char *words, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *at = words; (at = strstr(at, key)); at += n)
+		if ((at == words || at[-1] == ' ') && at[n] == ' ')
+			return 1;
+	return 0;
+}
+
+/* A script that this driver does not fully understand is no script. */
+static void check_keys(const json_t *object, const char *words, const char *more)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)object, key,
+			    v) if (!known(words, key) && !known(more, key))
+		script_die(key, "an unknown key");
+}
+
+const struct call *script_call(const struct call *calls, size_t n, const json_t *step)
+{
+	const char *name = script_string(step, "do", "");
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(calls[i].name, name)) {
+			check_keys(step, "do expect only why ", calls[i].keys);
+			return &calls[i];
+		}
+	script_die(name, "an unknown call");
+}
+
+static int for_us(const json_t *object)
+{
+	const json_t *only = json_object_get(object, "only");
+
+	return !only || script_lists(only, "c");
+}
+
+/* Returns whether all of it went as it should; *last: the step it ended with. */
+static int run_case(const struct part *part, const json_t *c, uint32_t first,
+		    uint32_t second, int quiet, size_t *last)
+{
+	struct run run = { .name = script_string(c, "case", "?"),
+			   .call = "end",
+			   .sides = { first, second },
+			   .things = script_zeroed(part->things),
+			   .quiet = quiet };
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach(json_object_get(c, "steps"), i, step)
+	{
+		if (!for_us(step)) {
+			counts.others++;
+			continue;
+		}
+		run.step = i + 1;
+		run.call = script_string(step, "do", "");
+		part->step(&run, step);
+		counts.steps++;
+		if (run.failed)
+			break;
+	}
+	*last = run.step;
+	part->end(&run);
+	free(run.things);
+	counts.runs++;
+	counts.failures += (unsigned)run.failed;
+	return !run.failed;
+}
+
+/* A side of a pair of kinds; without a pair MT. */
+static uint32_t side_of(const json_t *kind, size_t which)
+{
+	const char *name = json_string_value(json_array_get(kind, which));
+
+	if (kind && (!name || (strcmp(name, "st") && strcmp(name, "mt"))))
+		script_die("kinds", "a side that is neither st nor mt");
+	return kind && !strcmp(name, "st") ? LIBFP_ST : LIBFP_MT;
+}
+
+/* Runs a case for each of its kinds. Returns whether it did what is wanted. */
+static int run_kinds(const struct part *part, const json_t *c, int planted)
+{
+	const json_t *kinds = json_object_get(c, "kinds");
+	size_t n = kinds ? json_array_size(kinds) : 1;
+	size_t end = json_array_size(json_object_get(c, "steps")), last;
+	int good = 1;
+
+	check_keys(c, "case kinds only steps why ", "");
+	if (!for_us(c)) {
+		counts.others += (unsigned)end;
+		return 1;
+	}
+	counts.cases++;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *kind = json_array_get(kinds, i);
+		int passed = run_case(part, c, side_of(kind, 0), side_of(kind, 1),
+				      planted, &last);
+
+		good &= planted ? !passed && last == end : passed;
+	}
+	return good;
+}
+
+int script_main(const struct part *part, int argc, char **argv)
+{
+	int planted = argc == 3 && !strcmp(argv[1], "--planted"), bad = 0;
+	json_error_t error;
+	json_t *script;
+	const json_t *c;
+	size_t i;
+
+	if (argc != 2 + planted) {
+		fprintf(stderr, "usage: %s_conformance [--planted] SCRIPT.json\n",
+			part->name);
+		return 2;
+	}
+	script = json_load_file(argv[1 + planted], JSON_REJECT_DUPLICATES, &error);
+	if (!script) {
+		fprintf(stderr, "conformance: %s:%d: %s\n", argv[1 + planted], error.line,
+			error.text);
+		return 2;
+	}
+	check_keys(script, "SPDX-License-Identifier about part cases ", "");
+	if (strcmp(script_string(script, "part", ""), part->name))
+		script_die(argv[1 + planted], "a script for another part");
+	json_array_foreach(json_object_get(script, "cases"), i, c)
+	{
+		if (run_kinds(part, c, planted))
+			continue;
+		bad = 1;
+		if (planted)
+			fprintf(stderr, "%s: the mistake was not found\n",
+				script_string(c, "case", "?"));
+	}
+	if (counts.cases == 0)
+		script_die(argv[1 + planted], "no cases");
+	if (planted)
+		printf("%u of %u planted mistakes found\n", counts.failures, counts.runs);
+	else
+		printf("%u steps in %u runs of %u cases, %u runs failed, %u steps are for "
+		       "other languages\n",
+		       counts.steps, counts.runs, counts.cases, counts.failures,
+		       counts.others);
+	json_decref(script);
+	return bad;
 }

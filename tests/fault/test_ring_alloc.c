@@ -6,7 +6,8 @@
  */
 #include <sys/resource.h>
 
-#include "ring_fork.h"
+#include "child.h"
+#include "ring_test.h"
 
 #define UNTOUCHED ((fp_ring *)(uintptr_t)0x1234)
 
@@ -15,8 +16,8 @@ static void create_fails_cleanly_at_every_allocation(void)
 	RT_EACH_MODE(m)
 	for (uint32_t flags = 0; flags < 32; flags++)
 		for (int64_t at = 0, done = 0; !done; at++) {
-			struct rt_heap heap = { .fail_at = at };
-			fp_allocator a = rt_heap_allocator(&heap);
+			struct fpt_heap heap = { .fail_at = at };
+			fp_allocator a = fpt_heap_allocator(&heap);
 			fp_ring_opts o = rt_opts(100, 12, m, flags);
 			fp_ring *r = UNTOUCHED, *found = UNTOUCHED;
 			int rc;
@@ -24,20 +25,20 @@ static void create_fails_cleanly_at_every_allocation(void)
 			fpt_where("%s flags %#x allocation %" PRId64, m->name, flags, at);
 			o.allocator = &a;
 			o.name = "may fail";
-			rt_log_begin();
+			fpt_log_begin();
 			rc = fp_ring_create(&o, &r);
 			if (rc == 0) {
 				done = 1;
 				CHECK(at >= 1);
 				CHECK_EQ(heap.allocs, at);
-				CHECK_EQ(rt_log.lines, 0);
+				CHECK_EQ(fpt_log.lines, 0);
 				CHECK_EQ(fp_ring_destroy(r), 0);
 			} else {
 				CHECK_EQ(rc, -ENOMEM);
 				CHECK(r == UNTOUCHED);
-				CHECK_EQ(rt_log.lines, 1);
+				CHECK_EQ(fpt_log.lines, 1);
 			}
-			rt_log_end();
+			fpt_log_end();
 			CHECK_EQ(heap.live, 0);
 			CHECK_EQ(heap.live_bytes, 0);
 			CHECK_EQ(heap.bad, 0);
@@ -55,8 +56,8 @@ static void init_fails_cleanly_at_every_allocation(void)
 	RT_EACH_MODE(m)
 	for (uint32_t flags = 0; flags < 4; flags++)
 		for (int64_t at = 0, done = 0; !done; at++) {
-			struct rt_heap heap = { .fail_at = at };
-			fp_allocator a = rt_heap_allocator(&heap);
+			struct fpt_heap heap = { .fail_at = at };
+			fp_allocator a = fpt_heap_allocator(&heap);
 			fp_ring_opts o = rt_opts(100, 12, m, flags);
 			size_t size = (size_t)fp_ring_memsize(&o);
 			unsigned char *mem = aligned_alloc(LIBFP_RING_ALIGN, size);
@@ -68,7 +69,7 @@ static void init_fails_cleanly_at_every_allocation(void)
 			memset(mem, 0x6b, size);
 			o.allocator = &a;
 			o.name = "may fail";
-			rt_log_begin();
+			fpt_log_begin();
 			rc = fp_ring_init(mem, size, &o, &r);
 			if (rc == 0) {
 				done = 1;
@@ -76,11 +77,11 @@ static void init_fails_cleanly_at_every_allocation(void)
 			} else {
 				CHECK_EQ(rc, -ENOMEM);
 				CHECK(r == UNTOUCHED);
-				CHECK_EQ(rt_log.lines, 1);
+				CHECK_EQ(fpt_log.lines, 1);
 				for (size_t i = 0; i < size; i++)
 					CHECK_EQ(mem[i], 0x6b);
 			}
-			rt_log_end();
+			fpt_log_end();
 			CHECK_EQ(heap.live, 0);
 			CHECK_EQ(heap.bad, 0);
 			CHECK_EQ(fp_ring_lookup("may fail", &r), -ENOENT);
@@ -91,8 +92,8 @@ static void init_fails_cleanly_at_every_allocation(void)
 /* A name that is taken is found out after the memory was: all of it goes back. */
 static void a_late_refusal_gives_everything_back(void)
 {
-	struct rt_heap heap = { .fail_at = -1 };
-	fp_allocator a = rt_heap_allocator(&heap);
+	struct fpt_heap heap = { .fail_at = -1 };
+	fp_allocator a = fpt_heap_allocator(&heap);
 	fp_ring_opts o = rt_opts(100, 12, &rt_modes[3], 0);
 	fp_ring *r = NULL, *second = UNTOUCHED;
 
@@ -163,7 +164,7 @@ static void without_memory_everything_says_so(void)
 
 	CHECK(job.mem != NULL);
 	CHECK_EQ(fp_ring_init(job.mem, size, &o, &r), 0);
-	rt_in_child(without_memory, &job);
+	fpt_in_child(without_memory, &job);
 	CHECK_EQ(fp_ring_destroy(r), 0);
 	free(job.mem);
 #endif
@@ -178,7 +179,7 @@ static void more_than_there_is_fails_quickly(void)
 	int rc;
 
 	for (int i = 0; i < 20; i++) {
-		rt_log_begin();
+		fpt_log_begin();
 		rc = fp_ring_create(&o, &r);
 		if (rc == 0) { /* an overcommitting kernel: it was never touched */
 			CHECK_EQ(fp_ring_capacity(r), LIBFP_RING_CAPACITY_MAX);
@@ -186,10 +187,10 @@ static void more_than_there_is_fails_quickly(void)
 			r = UNTOUCHED;
 		} else {
 			CHECK_EQ(rc, -ENOMEM);
-			CHECK_EQ(rt_log.lines, 1);
+			CHECK_EQ(fpt_log.lines, 1);
 			CHECK(r == UNTOUCHED);
 		}
-		rt_log_end();
+		fpt_log_end();
 	}
 }
 

@@ -79,7 +79,7 @@ class Run:
 def flows(tmp_path):
     """Runs fp-flows; without an -o the table goes to tmp_path/flows.csv."""
 
-    def run(*args, stdin=None, stdout=subprocess.PIPE):
+    def run(*args, stdin=None, stdout=subprocess.PIPE, env=None):
         args = [str(a) for a in args]
         if "-o" not in args:
             args = ["-o", str(tmp_path / "flows.csv"), *args]
@@ -89,6 +89,7 @@ def flows(tmp_path):
             stdin=subprocess.DEVNULL if stdin is None else None,
             stdout=stdout,
             stderr=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
             timeout=300,
             check=False,
         )

@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import select
+import struct
 import subprocess
 
 import generate
@@ -50,6 +51,23 @@ def test_a_cut_capture_gives_what_could_be_read(flows, tmp_path, name, keep):
     run = flows("-", stdin=content)
     assert run.code == 1
     assert reference.read_csv((tmp_path / "flows.csv").read_text()) == rows
+
+
+@pytest.mark.parametrize("echo", [False, True], ids=["table", "echo"])
+def test_a_frame_longer_than_any_tool_writes_ends_the_reading(flows, tmp_path, echo):
+    """libpcap reads such a frame only from pcapng, and only where the file allows it."""
+    recs = [(10**18, n, bytes(n)) for n in (60, 262145, 60)]
+    snapshot = struct.pack("<HHI", reference.LINK_ETHERNET, 0, 262144)
+    larger = struct.pack("<HHI", reference.LINK_ETHERNET, 0, 1 << 30)
+    content = generate.pcapng(reference.LINK_ETHERNET, recs)
+    assert content.count(snapshot) == 2
+    path = tmp_path / "long.pcapng"
+    path.write_bytes(content.replace(snapshot, larger))
+    run = flows(*(["--echo", tmp_path / "echo"] if echo else []), path)
+    assert run.code == 1
+    assert one_line(run.err)
+    assert "262145, bigger than maximum of 262144 (after 1 packets" in run.err
+    assert run.count("packets") == 1
 
 
 def test_a_second_link_type_ends_the_reading(flows, tmp_path):

@@ -2,7 +2,9 @@
 """The flow table and the echo against the reference, for any number of workers."""
 
 import os
+import struct
 import subprocess
+import threading
 
 import generate
 import pytest
@@ -92,6 +94,54 @@ def test_more_packets_than_are_in_flight(flows, tmp_path, generated):
     run = flows("-w", 3, "--ring", 1, "--echo", tmp_path / "echo", generated / "cases.pcap")
     assert run.code == 0
     assert (tmp_path / "echo").read_bytes() == GENERATED["cases.pcap"]
+
+
+@pytest.mark.parametrize("snapshot", [60, 4096, 262144])
+def test_frames_as_long_as_the_snapshot_length(flows, tmp_path, snapshot):
+    """They fill an object of the pool to its last byte, and more of them than it has."""
+    recs = [(10**18 + i, snapshot, bytes((i % 256,)) * snapshot) for i in range(300)]
+    recs += [(10**18, 14, bytes(14))] * 3000
+    content = bytearray(generate.pcap(reference.LINK_ETHERNET, recs))
+    struct.pack_into("<I", content, 16, snapshot)
+    path = tmp_path / "full.pcap"
+    path.write_bytes(content)
+    run = flows("-w", 2, "--echo", tmp_path / "echo", path)
+    assert (run.code, run.count("packets")) == (0, len(recs))
+    assert (tmp_path / "echo").read_bytes() == content
+
+
+def test_a_frame_longer_than_the_snapshot_length_is_cut(flows, tmp_path):
+    recs = [(10**18, 500, bytes(range(250)) * 2)] * 2
+    content = bytearray(generate.pcap(reference.LINK_ETHERNET, recs))
+    struct.pack_into("<I", content, 16, 100)
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(content)
+    assert flows("--echo", tmp_path / "echo", path).code == 0
+    echo = reference.Capture(tmp_path / "echo")
+    assert [(p.length, p.data) for p in echo.packets] == [(500, bytes(range(100)))] * 2
+
+
+def test_nothing_is_dropped_while_nobody_takes_the_echo():
+    """The pipe fills up, then the pool is used up, and the reader waits."""
+    content = GENERATED["cases.pcap"]
+    content = content[:24] + 4 * content[24:]
+    process = subprocess.Popen(
+        [os.environ["FP_FLOWS"], "-q", "-w", "3", "-o", os.devnull, "--echo", "-", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )
+    feeder = threading.Thread(target=feed, args=(process.stdin, content))
+    feeder.start()
+    feeder.join(timeout=0.5)  # it cannot end before somebody reads
+    assert feeder.is_alive()
+    echo = process.stdout.read()
+    feeder.join()
+    assert process.wait(timeout=300) == 0
+    assert echo == content
+
+
+def feed(pipe, content):
+    with pipe:
+        pipe.write(content)
 
 
 def test_one_core(tmp_path, generated):

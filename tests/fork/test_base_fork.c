@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/registry.h"
 #include "base/thread_slot.h"
-#include "check.h"
+#include "child.h"
 
 #define EXPECT(cond)                     \
 	do {                             \
@@ -31,21 +31,6 @@
 	} while (0)
 
 #define HANG_SECONDS 60
-
-/*
- * Neither TSan nor qemu-user can follow a child of a threaded parent that
- * starts threads itself; the other builds do.
- */
-#if defined(__SANITIZE_THREAD__) || defined(FPT_EMULATED)
-#define CHILD_STARTS_THREADS 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHILD_STARTS_THREADS 0
-#endif
-#endif
-#ifndef CHILD_STARTS_THREADS
-#define CHILD_STARTS_THREADS 1
-#endif
 
 /* 0 if fn returned 0 in a child. */
 static int in_child(int (*fn)(void))
@@ -175,7 +160,7 @@ static int child_takes_the_lock(void)
 		fpi_lock_acquire(&lock);
 		fpi_lock_release(&lock);
 	}
-	if (!CHILD_STARTS_THREADS)
+	if (!FPT_CHILD_STARTS_THREADS)
 		return 0;
 	/* And it excludes and wakes, as any lock. */
 	fpi_lock_acquire(&lock);
@@ -367,14 +352,14 @@ static int child_has_all_slots(void)
 	uint32_t other = 1;
 	pthread_t thread;
 
-	if (CHILD_STARTS_THREADS) {
+	if (FPT_CHILD_STARTS_THREADS) {
 		/* A new thread first: it must not get what the forked one has. */
 		EXPECT(!pthread_create(&thread, NULL, take, &other));
 		pthread_join(thread, NULL);
 		EXPECT(other == 0);
 	}
 	EXPECT(fpi_thread_slot() == 0);
-	if (CHILD_STARTS_THREADS) {
+	if (FPT_CHILD_STARTS_THREADS) {
 		EXPECT(!pthread_create(&thread, NULL, take, &other));
 		pthread_join(thread, NULL);
 	}
@@ -429,7 +414,7 @@ int main(int argc, char **argv)
 		FPT_CASE(the_thread_id_is_right_in_the_child),
 	};
 
-	if (!CHILD_STARTS_THREADS)
+	if (!FPT_CHILD_STARTS_THREADS)
 		fprintf(stderr, "  in this build children start no threads\n");
 	return fpt_main(argc, argv, cases, FPT_LEN(cases));
 }

@@ -6,8 +6,9 @@
  */
 #include <pthread.h>
 
-#include "ring_fork.h"
-#include "ring_hold.h"
+#include "child.h"
+#include "hold.h"
+#include "ring_test.h"
 
 struct rings {
 	fp_ring *r;
@@ -118,7 +119,7 @@ static void with_rings(void (*fn)(void *))
 
 		fpt_where("%s flags %u", m->name, flags);
 		make(&s, m, flags);
-		rt_in_child(fn, &s);
+		fpt_in_child(fn, &s);
 		untouched(&s);
 		unmake(&s);
 	}
@@ -143,14 +144,14 @@ static void a_child_uses_an_idle_ring(void)
 
 static void *create_named(void *arg)
 {
-	struct rt_hold *h = arg;
+	struct fpt_hold *h = arg;
 	fp_ring_opts o = rt_opts(4, 8, &rt_modes[3], 0);
 	fp_ring *r = NULL;
 
 	o.name = "half made";
-	rt_hold_me(h);
+	fpt_hold_me(h);
 	CHECK_EQ(fp_ring_create(&o, &r), 0);
-	rt_hold_done(h);
+	fpt_hold_done(h);
 	CHECK_EQ(fp_ring_destroy(r), 0);
 	return NULL;
 }
@@ -165,20 +166,20 @@ static void a_child_does_not_wait_for_the_parents_locks(void)
 {
 	for (int step = 0, held = 1; held; step++) {
 		struct rings s;
-		struct rt_hold h;
+		struct fpt_hold h;
 		pthread_t t;
 
 		make(&s, &rt_modes[3], 0);
-		rt_hold_init(&h, NULL);
+		fpt_hold_init(&h, NULL);
 		h.skip = step;
 		CHECK_EQ(pthread_create(&t, NULL, create_named, &h), 0);
-		held = rt_hold_reached(&h);
+		held = fpt_hold_reached(&h);
 		fpt_where("step %d %s", step, held ? h.reached_step : "none");
 		CHECK(held || step > 0);
-		rt_in_child(destroy_create_and_name, &s);
-		rt_hold_release(&h);
+		fpt_in_child(destroy_create_and_name, &s);
+		fpt_hold_release(&h);
 		pthread_join(t, NULL);
-		rt_hold_end(&h);
+		fpt_hold_end(&h);
 		untouched(&s);
 		unmake(&s);
 	}
@@ -195,16 +196,16 @@ static void *enqueue_one(void *arg)
 
 struct inside {
 	struct rings *s;
-	struct rt_hold *h;
+	struct fpt_hold *h;
 };
 
 static void *enqueue_held(void *arg)
 {
 	struct inside *i = arg;
 
-	rt_hold_me(i->h);
+	fpt_hold_me(i->h);
 	enqueue_one(i->s);
-	rt_hold_done(i->h);
+	fpt_hold_done(i->h);
 	return NULL;
 }
 
@@ -213,20 +214,20 @@ static void a_child_destroys_a_ring_that_a_thread_was_inside(void)
 	RT_EACH_MODE(m)
 	{
 		struct rings s;
-		struct rt_hold h;
+		struct fpt_hold h;
 		struct inside i = { &s, &h };
 		pthread_t t;
 
 		fpt_where("%s", m->name);
 		make(&s, m, 0);
-		rt_hold_init(&h, NULL);
+		fpt_hold_init(&h, NULL);
 		CHECK_EQ(pthread_create(&t, NULL, enqueue_held, &i), 0);
-		CHECK_EQ(rt_hold_reached(&h), 1);
-		rt_in_child(destroy_all, &s);
-		rt_in_child(use_an_idle_ring, &s);
-		rt_hold_release(&h);
+		CHECK_EQ(fpt_hold_reached(&h), 1);
+		fpt_in_child(destroy_all, &s);
+		fpt_in_child(use_an_idle_ring, &s);
+		fpt_hold_release(&h);
 		pthread_join(t, NULL);
-		rt_hold_end(&h);
+		fpt_hold_end(&h);
 		untouched(&s);
 		CHECK_EQ(fp_ring_count(s.named), 4);
 		unmake(&s);
@@ -248,7 +249,7 @@ static void a_child_destroys_what_the_parent_holds(void)
 		{
 			fp_ring *r = rt_ring(8, 8, m, (uint32_t)flags);
 			fp_ring_span s;
-			struct rt_hold h;
+			struct fpt_hold h;
 			struct rings held = { .named = r };
 			struct inside i = { &held, &h };
 			pthread_t t;
@@ -256,16 +257,16 @@ static void a_child_destroys_what_the_parent_holds(void)
 			fpt_where("%s flags %d", m->name, flags);
 			/* An open span, */
 			CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
-			rt_in_child(destroy_one, r);
+			fpt_in_child(destroy_one, r);
 			CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
 			/* and a thread inside a ring on which spans were used. */
-			rt_hold_init(&h, NULL);
+			fpt_hold_init(&h, NULL);
 			CHECK_EQ(pthread_create(&t, NULL, enqueue_held, &i), 0);
-			CHECK(rt_hold_reached(&h));
-			rt_in_child(destroy_one, r);
-			rt_hold_release(&h);
+			CHECK(fpt_hold_reached(&h));
+			fpt_in_child(destroy_one, r);
+			fpt_hold_release(&h);
 			pthread_join(t, NULL);
-			rt_hold_end(&h);
+			fpt_hold_end(&h);
 			CHECK_EQ(fp_ring_count(r), 3);
 			CHECK_EQ(fp_ring_destroy(r), 0);
 		}
@@ -289,7 +290,7 @@ static void an_inherited_handle_reaches_the_parent(void)
 	{
 		fp_ring_opts o = rt_opts(10, 8, m, 0);
 		size_t size = (size_t)fp_ring_memsize(&o);
-		void *mem = rt_shared(size);
+		void *mem = fpt_shared(size);
 		uint64_t next = 0, e = 0;
 		fp_ring *r = NULL;
 		int32_t got;
@@ -297,14 +298,14 @@ static void an_inherited_handle_reaches_the_parent(void)
 
 		fpt_where("%s", m->name);
 		CHECK_EQ(fp_ring_init(mem, size, &o, &r), 0);
-		child = rt_child(send_a_thousand, r);
+		child = fpt_child(send_a_thousand, r);
 		while ((got = fp_ring_dequeue_u64(r, &e)) != -EPIPE) {
 			CHECK(got >= 0);
 			if (got)
 				CHECK_EQ(e, next++);
 		}
 		CHECK_EQ(next, 1000);
-		CHECK_EQ(rt_child_stopped(child), 0);
+		CHECK_EQ(fpt_child_stopped(child), 0);
 		CHECK_EQ(fp_ring_destroy(r), 0);
 		munmap(mem, size);
 	}

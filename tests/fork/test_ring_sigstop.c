@@ -8,7 +8,8 @@
  */
 #include <sys/time.h>
 
-#include "ring_fork.h"
+#include "child.h"
+#include "ring_test.h"
 #include "ring_traffic.h"
 
 #define CAP 512
@@ -32,7 +33,7 @@ static struct shared *share(const struct rt_mode *m, uint32_t cap, uint32_t size
 {
 	fp_ring_opts o = rt_opts(cap, size, m, LIBFP_STATS);
 	int64_t len = fp_ring_memsize(&o);
-	struct shared *s = rt_shared(sizeof(*s) + (size_t)len);
+	struct shared *s = fpt_shared(sizeof(*s) + (size_t)len);
 
 	s->len = (uint64_t)len;
 	s->step = -1;
@@ -82,7 +83,7 @@ static void stop_myself_now_and_then(uint64_t seed)
 static void end_child(struct shared *s, pid_t child)
 {
 	__atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
-	while (rt_child_stopped(child))
+	while (fpt_child_stopped(child))
 		CHECK_EQ(kill(child, SIGCONT), 0);
 }
 
@@ -114,7 +115,7 @@ static void until_stopped(struct shared *s, pid_t child, struct rt_producer *p,
 	uint32_t until = __atomic_load_n(&s->calls, __ATOMIC_RELAXED) +
 			 (uint32_t)(fpt_random(seed) >> 33) % 30;
 
-	for (uint32_t n = 0; !rt_child_stopped_yet(child); n++) {
+	for (uint32_t n = 0; !fpt_child_stopped_yet(child); n++) {
 		if (c)
 			rt_consume(c);
 		if (!c || n % 16 == 0)
@@ -148,7 +149,7 @@ static uint32_t fill_up(struct rt_producer *p)
 static void a_producer_stopped_at_random_moments(void)
 {
 	uint64_t seed = fpt_seed(), holes = 0,
-		 rounds = fpt_scale(RT_SAMPLE ? 40 : 150, 20000);
+		 rounds = fpt_scale(FPT_SAMPLE ? 40 : 150, 20000);
 
 	for (int i = 2; i < 4; i++) {
 		struct rc_tally in = { 0, 0 };
@@ -163,7 +164,7 @@ static void a_producer_stopped_at_random_moments(void)
 		s->seed = fpt_random(&seed);
 		rt_producer_init(&p, r, 0, fpt_random(&seed));
 		rt_consumer_init(&c, r, fpt_random(&seed));
-		child = rt_child(child_produces, s);
+		child = fpt_child(child_produces, s);
 		for (uint64_t k = 0; k < rounds; k++) {
 			fp_ring_stats st;
 			uint64_t got;
@@ -221,7 +222,7 @@ static void child_consumes(void *arg)
 
 static void a_consumer_stopped_at_random_moments(void)
 {
-	uint64_t seed = fpt_seed(), rounds = fpt_scale(RT_SAMPLE ? 40 : 150, 20000);
+	uint64_t seed = fpt_seed(), rounds = fpt_scale(FPT_SAMPLE ? 40 : 150, 20000);
 
 	for (int i = 1; i < 4; i += 2) {
 		struct rc_tally out = { 0, 0 };
@@ -236,7 +237,7 @@ static void a_consumer_stopped_at_random_moments(void)
 		s->seed = fpt_random(&seed);
 		rt_producer_init(&p, r, 0, fpt_random(&seed));
 		rt_consumer_init(&c, r, fpt_random(&seed));
-		child = rt_child(child_consumes, s);
+		child = fpt_child(child_consumes, s);
 		for (uint64_t k = 0; k < rounds; k++) {
 			uint64_t put, got;
 
@@ -338,8 +339,8 @@ static void a_producer_stopped_at_each_step(void)
 								1);
 						}
 					}
-					child = rt_child(child_produces_once, s);
-					stopped = rt_child_stopped(child);
+					child = fpt_child(child_produces_once, s);
+					stopped = fpt_child_stopped(child);
 					if (stopped) {
 						put = fill_up(&p);
 						CHECK_EQ(fp_ring_count(r), CAP);
@@ -352,7 +353,7 @@ static void a_producer_stopped_at_each_step(void)
 						CHECK_EQ(fill_up(&p), got);
 						CHECK_EQ(fp_ring_count(r), CAP);
 						CHECK_EQ(kill(child, SIGCONT), 0);
-						CHECK_EQ(rt_child_stopped(child), 0);
+						CHECK_EQ(fpt_child_stopped(child), 0);
 					} else {
 						CHECK(step > 1);
 					}

@@ -106,7 +106,7 @@ static int scenarios(int argc, char **argv)
 
 		for (int a = 0; a < argc; a++)
 			wanted |= !strcmp(argv[a], suite->name(i));
-		for (int form = 0; wanted && form < FORMS; form++) {
+		for (int form = 0; wanted && form < suite->forms; form++) {
 			double start = now();
 			struct ex_result res;
 			int bad = explore(i, form, EX_NO_LIMIT, &res);
@@ -152,7 +152,7 @@ static void add_mutants(const char *site, const char *order_name)
 	}
 	n = model_weaker(order, weaker);
 	for (int i = 0; i < n; i++)
-		for (int form = 0; form < FORMS; form++) {
+		for (int form = 0; form < suite->forms; form++) {
 			struct mutant *m = &mutants[n_mutants];
 
 			if (find_mutant(site, weaker[i], form))

@@ -26,11 +26,35 @@ extern "C" {
 
 struct model_suite {
 	int scenarios;
+	int forms; /* 2; 1: the code has no runs of generation bytes */
 	const char *(*name)(int scenario);
 	int (*big)(int scenario); /* for LIBFP_TEST_SCALE=proof only */
 	/* Makes the scenario ready to be explored. */
 	void (*prepare)(int scenario, struct ex_test *test);
 };
+
+/* The rest of a model program whose scenarios are in `table`. */
+#define MODEL_SUITE_MAIN(table, n_forms, prepare_scenario)                            \
+	static const char *suite_name(int i)                                          \
+	{                                                                             \
+		return table[i].name;                                                 \
+	}                                                                             \
+	static int suite_big(int i)                                                   \
+	{                                                                             \
+		return table[i].big;                                                  \
+	}                                                                             \
+	static void suite_prepare(int i, struct ex_test *test)                        \
+	{                                                                             \
+		prepare_scenario(&table[i], test);                                    \
+	}                                                                             \
+	int main(int argc, char **argv)                                               \
+	{                                                                             \
+		static const struct model_suite suite = { sizeof(table) /             \
+								  sizeof(table[0]),   \
+							  n_forms, suite_name,        \
+							  suite_big, suite_prepare }; \
+		return model_main(argc, argv, &suite);                                \
+	}
 
 int model_main(int argc, char **argv, const struct model_suite *suite);
 

@@ -27,6 +27,7 @@
 #include "explorer_internal.h"
 
 #define STACK_BYTES 65536
+#define LOCAL_BYTES 64
 #define TRAIL 1024 /* steps; no program under test may run longer */
 
 struct coroutine {
@@ -36,6 +37,7 @@ struct coroutine {
 	char *stack;
 	int live;
 	int choice;
+	char local[LOCAL_BYTES]; /* while it does not run */
 	struct ex_pending pending;
 };
 
@@ -169,6 +171,12 @@ static void create_coroutine(int i)
 /* Runs thread i up to its next step. */
 static void resume(int i, int first)
 {
+	char local[LOCAL_BYTES];
+
+	if (test->local) {
+		memcpy(local, test->local, test->local_size);
+		memcpy(test->local, coroutines[i].local, test->local_size);
+	}
 	ex_me = i;
 	if (!_setjmp(scheduler)) {
 		if (first)
@@ -176,6 +184,10 @@ static void resume(int i, int first)
 		_longjmp(coroutines[i].here, 1);
 	}
 	ex_me = -1;
+	if (test->local) {
+		memcpy(coroutines[i].local, test->local, test->local_size);
+		memcpy(test->local, local, test->local_size);
+	}
 }
 
 /* ---- one execution along the trail, and on from its end ---- */
@@ -256,6 +268,8 @@ static enum outcome execute(void)
 	ex_memory_begin(test->threads);
 	for (int i = 0; i < test->threads && !failed && !restart; i++) {
 		coroutines[i].live = 1;
+		if (test->local)
+			memcpy(coroutines[i].local, test->local, test->local_size);
 		resume(i, 1);
 	}
 	while (!failed && !restart && anyone_live()) {
@@ -305,6 +319,8 @@ int ex_explore(const struct ex_test *t, uint64_t limit, struct ex_result *res)
 	enum outcome o;
 
 	test = t;
+	if (t->local_size > LOCAL_BYTES)
+		ex_limit("bytes of thread-local memory");
 	memset(res, 0, sizeof(*res));
 	ex_memory_reset();
 	trail_len = 0;

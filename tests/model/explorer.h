@@ -47,6 +47,9 @@ struct ex_test {
 	void (*setup)(void);	    /* before every execution */
 	void (*thread)(int thread); /* 0 to threads - 1 */
 	void (*finish)(void);	    /* after every complete execution */
+	void *local;		    /* thread-local memory of the code under test: each
+				     * thread has its own, at first as setup left it */
+	size_t local_size;
 };
 
 struct ex_result {
@@ -82,6 +85,20 @@ void ex_fence(enum ex_order order);
 void ex_plain(const void *addr, size_t len, int write, const char *what);
 
 /* ---- for scenarios ---- */
+
+/*
+ * A compare-and-swap that waits until it succeeds: the acquire of a lock, without
+ * the spinning. Failed tries, relaxed and without effect, are left out.
+ */
+void ex_cas_wait(void *addr, size_t size, uint64_t expected, uint64_t v,
+		 enum ex_order order, const char *what);
+
+/*
+ * The system call: sleeps if the word's last value is `expected`; wakes up to n
+ * threads, first come first served. Neither orders anything else.
+ */
+void ex_futex_wait(const void *addr, size_t size, uint64_t expected, const char *what);
+void ex_futex_wake(const void *addr, size_t size, uint32_t n, const char *what);
 
 /* Waits until a load can read v, and reads it. */
 void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,

@@ -38,13 +38,22 @@ struct ex_location {
 	} message[EX_MESSAGES];
 };
 
-enum ex_kind { EX_READ, EX_WRITE, EX_COMPARE, EX_UPDATE, EX_AWAIT, EX_SC_FENCE };
+enum ex_kind {
+	EX_READ,
+	EX_WRITE,
+	EX_COMPARE,
+	EX_UPDATE,
+	EX_AWAIT,
+	EX_TAKE,
+	EX_SLEEP, /* until somebody wakes this thread */
+	EX_SC_FENCE,
+};
 
 /* The step that a thread is about to make. */
 struct ex_pending {
 	enum ex_kind kind;
 	struct ex_location *loc; /* NULL for a fence */
-	uint64_t value;		 /* EX_COMPARE: expected; EX_AWAIT: wanted */
+	uint64_t value;		 /* EX_COMPARE, EX_TAKE: expected; EX_AWAIT: wanted */
 	int sc;
 };
 

@@ -152,7 +152,7 @@ static void print_program(void)
 
 static void pruning_loses_nothing(void)
 {
-	struct ex_test test = { "random", 0, setup, thread, finish };
+	struct ex_test test = { "random", 0, setup, thread, finish, NULL, 0 };
 	uint64_t rng = fpt_seed(), n = fpt_scale(3000, 100000);
 	uint64_t all = 0, distinct = 0, racy = 0;
 

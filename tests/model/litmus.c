@@ -289,6 +289,42 @@ static void await_nobody(int t)
 		ex_await(&x, sizeof(x), 1, EX_RELAXED, "x");
 }
 
+/* Who takes the lock sees what the one before did. */
+static void lock_by_waiting(int t)
+{
+	(void)t;
+	ex_cas_wait(&x, sizeof(x), 0, 1, load_order, "x");
+	write_plain();
+	STORE(x, 0, store_order);
+}
+
+static void lock_not_given_back(int t)
+{
+	(void)t;
+	ex_cas_wait(&x, sizeof(x), 0, 1, EX_ACQUIRE, "x");
+}
+
+/* The waker writes, then calls: nobody sleeps for ever. The other order is wrong. */
+static void futex_after_store(int t)
+{
+	if (t == 0) {
+		STORE(x, 1, EX_RELAXED);
+		ex_futex_wake(&x, sizeof(x), 1, "x");
+	} else {
+		ex_futex_wait(&x, sizeof(x), 0, "x");
+	}
+}
+
+static void futex_before_store(int t)
+{
+	if (t == 0) {
+		ex_futex_wake(&x, sizeof(x), 1, "x");
+		STORE(x, 1, EX_RELAXED);
+	} else {
+		ex_futex_wait(&x, sizeof(x), 0, "x");
+	}
+}
+
 /* Two locations, two additions each: as many executions as orders of them. */
 static void two_pairs(int t)
 {
@@ -311,7 +347,7 @@ static struct ex_result res;
 
 static int explored(int threads, void (*thread)(int))
 {
-	struct ex_test test = { "litmus", threads, setup, thread, finish };
+	struct ex_test test = { "litmus", threads, setup, thread, finish, NULL, 0 };
 
 	hit = 0;
 	return ex_explore(&test, EX_NO_LIMIT, &res);
@@ -397,6 +433,14 @@ int main(void)
 	store_order = EX_RELEASE;
 	expect("race: await of a release store", explored(2, await_flag), 0);
 	expect("deadlock: await of nothing", explored(2, await_nobody), 1);
+
+	load_order = EX_ACQUIRE;
+	expect("race: a lock, acquire, release", explored(3, lock_by_waiting), 0);
+	load_order = EX_RELAXED;
+	expect("race: a lock, relaxed, release", explored(3, lock_by_waiting), 1);
+	expect("deadlock: a lock not given back", explored(2, lock_not_given_back), 1);
+	expect("deadlock: wake after the store", explored(2, futex_after_store), 0);
+	expect("deadlock: wake before the store", explored(2, futex_before_store), 1);
 
 	expect("pairs of adders: failure", explored(4, two_pairs), 0);
 	expect("pairs of adders: 2 x 2 executions", res.complete == 4, 1);

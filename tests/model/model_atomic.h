@@ -3,9 +3,11 @@
  * The atomic layer of the model build: every atomic of the library's own source
  * goes to the explorer (see src/base/atomic.h, FPI_ATOMIC_HEADER).
  *
- * Two things are chosen at run time, so that one binary explores everything:
+ * Three things are chosen at run time, so that one binary explores everything:
  *   model_fence_form  runs of generation bytes: relaxed accesses and one fence
  *                     (what the product does, wide) or an order on each byte
+ *   model_locks_wait  a lock is taken in one step once it is free, or as the
+ *                     product does, with its spinning and sleeping
  *   the mutant        one FPI_MO site whose order is weakened (sites.h)
  */
 #ifndef MODEL_ATOMIC_H
@@ -55,17 +57,27 @@
 		*(expected) = (__typeof__(*(expected)))expected_;               \
 		done_;                                                          \
 	})
+#define FPI_CAS_LOCK(p, expected, desired, order)                                 \
+	__extension__({                                                           \
+		int done_ = 1;                                                    \
+		if (model_locks_wait)                                             \
+			ex_cas_wait(&(p)->value, sizeof((p)->value), *(expected), \
+				    desired, order, #p);                          \
+		else                                                              \
+			done_ = FPI_CAS(p, expected, desired, order);             \
+		done_;                                                            \
+	})
 #define FPI_FENCE(order) ex_fence(order)
 #define FPI_COMPILER_FENCE() ((void)0)
 
 #define FPI_PLAIN_LOAD(p)                         \
 	__extension__({                           \
-		ex_plain(p, sizeof(*(p)), 0, #p); \
+		ex_plain(p, sizeof(__typeof__(*(p))), 0, #p); \
 		*(p);                             \
 	})
 #define FPI_PLAIN_STORE(p, v)                     \
 	do {                                      \
-		ex_plain(p, sizeof(*(p)), 1, #p); \
+		ex_plain(p, sizeof(__typeof__(*(p))), 1, #p); \
 		*(p) = (v);                       \
 	} while (0)
 

@@ -55,29 +55,6 @@ struct ring_scenario {
 	int count_min, count_max; /* what n may return; 0, 0: 0 to capacity */
 };
 
-/* The rest of a model program whose scenarios are in `table`. */
-#define RING_SUITE_MAIN(table)                                                      \
-	static const char *suite_name(int i)                                        \
-	{                                                                           \
-		return table[i].name;                                               \
-	}                                                                           \
-	static int suite_big(int i)                                                 \
-	{                                                                           \
-		return table[i].big;                                                \
-	}                                                                           \
-	static void suite_prepare(int i, struct ex_test *test)                      \
-	{                                                                           \
-		ring_scenario_prepare(&table[i], test);                             \
-	}                                                                           \
-	int main(int argc, char **argv)                                             \
-	{                                                                           \
-		static const struct model_suite suite = { sizeof(table) /           \
-								  sizeof(table[0]), \
-							  suite_name, suite_big,    \
-							  suite_prepare };          \
-		return model_main(argc, argv, &suite);                              \
-	}
-
 /*
  * For checkers that cannot find the shared locations of the prepared ring by
  * themselves: calls back with each atomic and each stretch of plain memory.

@@ -48,4 +48,4 @@ static const struct ring_scenario table[] = {
 };
 /* clang-format on */
 
-RING_SUITE_MAIN(table)
+MODEL_SUITE_MAIN(table, 2, ring_scenario_prepare)

@@ -14,6 +14,7 @@
 #define SITES 512
 
 int model_fence_form;
+int model_locks_wait = 1;
 
 static struct {
 	char name[64];

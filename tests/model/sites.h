@@ -10,7 +10,9 @@
 extern "C" {
 #endif
 
-extern int model_fence_form; /* see model_atomic.h */
+/* See model_atomic.h. */
+extern int model_fence_form;
+extern int model_locks_wait; /* 1 at first */
 
 /* The order to use at a site. *id is the site's own, 0 at first. */
 int model_order(int *id, const char *site, int order);

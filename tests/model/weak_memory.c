@@ -52,6 +52,8 @@ static struct {
 	const char *name;
 } names[EX_LOCATIONS];
 static int n_names;
+static const void *sleeping_on[EX_THREADS];  /* futex words; NULL: awake */
+static int sleepers[EX_THREADS], n_sleepers; /* in order */
 static const void *statistics[16];
 static int n_statistics;
 
@@ -111,6 +113,8 @@ void ex_memory_begin(int n)
 	memset(sc_fenced, 0, sizeof(sc_fenced));
 	memset(sc_written, 0, sizeof(sc_written));
 	memset(views, 0, sizeof(views));
+	memset(sleeping_on, 0, sizeof(sleeping_on));
+	n_sleepers = 0;
 	for (int i = 0; i < n; i++)
 		views[i].current.clock[i] = 1;
 }
@@ -193,6 +197,10 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 
 	if (p->kind == EX_WRITE || p->kind == EX_UPDATE || p->kind == EX_SC_FENCE)
 		return 1ull << EX_WRITES;
+	if (p->kind == EX_SLEEP)
+		return sleeping_on[thread] ? 0 : 1ull << EX_WRITES;
+	if (p->kind == EX_TAKE)
+		return l->message[l->n - 1].value == p->value ? 1ull << EX_WRITES : 0;
 	i = (int)(l - locations);
 	oldest = t->current.seen[i];
 	if (p->sc) {
@@ -228,7 +236,7 @@ static int choose(struct ex_pending *p, enum ex_order order)
 		if (p->kind != EX_READ && p->kind != EX_AWAIT)
 			l->writers |= (uint8_t)(1 << ex_me);
 		l->shared = (l->writers && (l->users & (l->users - 1))) || ex_no_pruning;
-		if (l->shared || p->kind == EX_AWAIT) {
+		if (l->shared || p->kind == EX_AWAIT || !ex_memory_choices(ex_me, p)) {
 			l->shared = 1;
 			ex_restart();
 		}
@@ -358,6 +366,70 @@ int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_orde
 		(unsigned long long)*expected, (unsigned long long)v);
 	*expected = v;
 	return 0;
+}
+
+void ex_cas_wait(void *addr, size_t size, uint64_t expected, uint64_t v,
+		 enum ex_order order, const char *what)
+{
+	struct ex_pending p = { EX_TAKE, NULL, expected, order == EX_SEQ_CST };
+	int m;
+
+	if (ex_me < 0) { /* alone */
+		memory_set(addr, size, v);
+		return;
+	}
+	p.loc = location(addr, size, what);
+	choose(&p, order);
+	m = p.loc->n - 1;
+	read_message(p.loc, m, order);
+	write_message(p.loc, v, order, &p.loc->message[m].view);
+	ex_note("take  %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)expected,
+		(unsigned long long)v);
+}
+
+/*
+ * A futex call is a step on its word as a write is one, so that the search tries it
+ * before and after each write and each other call.
+ */
+void ex_futex_wait(const void *addr, size_t size, uint64_t expected, const char *what)
+{
+	struct ex_pending p = { EX_UPDATE, NULL, 0, 0 };
+
+	p.loc = location(addr, size, what);
+	choose(&p, EX_RELAXED);
+	if (read_message(p.loc, p.loc->n - 1, EX_RELAXED) != expected) {
+		ex_note("futex wait %s: not %#llx", name_of(p.loc),
+			(unsigned long long)expected);
+		return;
+	}
+	ex_note("futex wait %s: sleeps", name_of(p.loc));
+	sleeping_on[ex_me] = addr;
+	sleepers[n_sleepers++] = ex_me;
+	p.kind = EX_SLEEP;
+	choose(&p, EX_RELAXED);
+}
+
+void ex_futex_wake(const void *addr, size_t size, uint32_t n, const char *what)
+{
+	struct ex_pending p = { EX_UPDATE, NULL, 0, 0 };
+	int left = 0;
+
+	if (ex_me < 0)
+		return;
+	p.loc = location(addr, size, what);
+	choose(&p, EX_RELAXED);
+	for (int i = 0; i < n_sleepers; i++) {
+		int t = sleepers[i];
+
+		if (n && sleeping_on[t] == addr) {
+			n--;
+			sleeping_on[t] = NULL;
+			ex_note("futex wake %s: T%d", name_of(p.loc), t);
+		} else {
+			sleepers[left++] = t;
+		}
+	}
+	n_sleepers = left;
 }
 
 static uint64_t updated(enum ex_rmw_op op, uint64_t old, uint64_t v)

@@ -24,6 +24,7 @@ NEEDED = ("CMakeLists.txt", "CMakePresets.json", "Makefile", "capi", "cmake", "p
 FILES = """\
 include/libfp.h
 include/libfp/base.h
+include/libfp/mempool.h
 include/libfp/ring.h
 {lib}/cmake/libfp/libfpConfig.cmake
 {lib}/cmake/libfp/libfpConfigVersion.cmake

@@ -8,7 +8,8 @@
 #include <pthread.h>
 
 #include "ring_checker.h"
-#include "ring_hold.h"
+#include "hold.h"
+#include "ring_test.h"
 
 enum op { U64, SINGLE, BURST3, BULK3, SPAN3, SPAN_PART, OPS };
 
@@ -17,7 +18,7 @@ struct victim {
 	enum op op;
 	int consumer;
 	int may_be_closed;
-	struct rt_hold hold;
+	struct fpt_hold hold;
 	struct rc_tally accepted;
 	struct rc_consumer checker;
 	pthread_t thread;
@@ -84,12 +85,12 @@ static void *victim_main(void *arg)
 {
 	struct victim *v = arg;
 
-	rt_hold_me(&v->hold);
+	fpt_hold_me(&v->hold);
 	if (v->consumer)
 		victim_dequeue(v);
 	else
 		victim_enqueue(v);
-	rt_hold_done(&v->hold);
+	fpt_hold_done(&v->hold);
 	return NULL;
 }
 
@@ -146,7 +147,7 @@ static void start(struct victim *v, struct healthy *h, const struct rt_mode *m,
 		CHECK_EQ(fp_ring_dequeue_u64(v->r, &e), 1);
 	}
 	CHECK_EQ(fill_up(h, inside), inside);
-	rt_hold_init(&v->hold, NULL);
+	fpt_hold_init(&v->hold, NULL);
 	v->hold.skip = step;
 }
 
@@ -154,9 +155,9 @@ static void let_go(struct victim *v, struct healthy *h)
 {
 	struct rc_tally in = { 0, 0 }, out = { 0, 0 };
 
-	rt_hold_release(&v->hold);
+	fpt_hold_release(&v->hold);
 	pthread_join(v->thread, NULL);
-	rt_hold_end(&v->hold);
+	fpt_hold_end(&v->hold);
 	drain(h);
 	rc_add(&in, &h->accepted);
 	rc_add(&in, &v->accepted);
@@ -184,7 +185,7 @@ static int stalled_producer(const struct rt_mode *m, uint32_t cap, uint32_t insi
 		  moved, op, step);
 	start(&v, &h, m, cap, inside, moved, op, step);
 	CHECK_EQ(pthread_create(&v.thread, NULL, victim_main, &v), 0);
-	held = rt_hold_reached(&v.hold);
+	held = fpt_hold_reached(&v.hold);
 	if (held) {
 		fpt_where("%s capacity %u inside %u moved %u op %d step %d %s", m->name,
 			  cap, inside, moved, op, step, v.hold.reached_step);
@@ -226,7 +227,7 @@ static int stalled_consumer(const struct rt_mode *m, uint32_t cap, uint32_t insi
 	start(&v, &h, m, cap, inside, moved, op, step);
 	v.consumer = 1;
 	CHECK_EQ(pthread_create(&v.thread, NULL, victim_main, &v), 0);
-	held = rt_hold_reached(&v.hold);
+	held = fpt_hold_reached(&v.hold);
 	if (held) {
 		fpt_where("%s capacity %u inside %u moved %u op %d step %d %s", m->name,
 			  cap, inside, moved, op, step, v.hold.reached_step);
@@ -286,7 +287,7 @@ static void the_hole_is_reached(void)
 		start(&v, &h, &rt_modes[i], 8, 3, 0, BULK3, 0);
 		v.hold.step = "GENS_P_CLAIMED";
 		CHECK_EQ(pthread_create(&v.thread, NULL, victim_main, &v), 0);
-		CHECK_EQ(rt_hold_reached(&v.hold), 1);
+		CHECK_EQ(fpt_hold_reached(&v.hold), 1);
 		CHECK_EQ(rt_stats(v.r).unpublished, 3);
 		CHECK_EQ(fill_up(&h, UINT32_MAX), 2);
 		CHECK_EQ(fp_ring_is_full(v.r), 1);
@@ -313,22 +314,22 @@ static void close_with_a_producer_stopped_at_each_step(void)
 				v.r = r;
 				v.op = (enum op)op;
 				v.may_be_closed = 1;
-				rt_hold_init(&v.hold, NULL);
+				fpt_hold_init(&v.hold, NULL);
 				v.hold.skip = step;
 				fpt_where("%s op %d step %d", rt_modes[i].name, op, step);
 				CHECK_EQ(fp_ring_enqueue_u64(r, rc_head(0, 0)), 1);
 				CHECK_EQ(pthread_create(&v.thread, NULL, victim_main, &v),
 					 0);
-				held = rt_hold_reached(&v.hold);
+				held = fpt_hold_reached(&v.hold);
 				CHECK_EQ(fp_ring_close(r), 0);
 				CHECK_EQ(fp_ring_enqueue_u64(r, rc_head(0, 1)), -EPIPE);
 				got = fp_ring_dequeue_burst(r, mine, 8, NULL);
 				CHECK(got >= 1);
 				end = fp_ring_dequeue_burst(r, mine, 8, NULL);
 				CHECK(end == 0 || end == -EPIPE);
-				rt_hold_release(&v.hold);
+				fpt_hold_release(&v.hold);
 				pthread_join(v.thread, NULL);
-				rt_hold_end(&v.hold);
+				fpt_hold_end(&v.hold);
 				/* refused if the end was told, delivered if it returned n */
 				if (end == -EPIPE && held)
 					CHECK_EQ(v.accepted.count, (uint64_t)got - 1);

@@ -2,7 +2,7 @@
 /*
  * What the ring tests share: the four mode pairs, a ring in one line, element
  * contents that are computed from a number (so that a checker needs no copy),
- * tables of any alignment with guard bytes, captured log lines.
+ * tables of any alignment with guard bytes.
  */
 #ifndef FPT_RING_TEST_H
 #define FPT_RING_TEST_H
@@ -12,6 +12,8 @@
 #include <libfp/ring.h>
 
 #include "check.h"
+#include "heap.h"
+#include "log.h"
 #include "ring/ring_internal.h"
 
 /* The hook of base/step.h; NULL unless a test holds threads. */
@@ -29,21 +31,6 @@ static const struct rt_mode rt_modes[] = {
 	{ "MT/ST", LIBFP_MT, LIBFP_ST },
 	{ "MT/MT", LIBFP_MT, LIBFP_MT },
 };
-
-/*
- * 1 where a test with one thread may do with a sample: TSan makes such tests
- * 20 times slower and has nothing to find in them.
- */
-#if defined(__SANITIZE_THREAD__)
-#define RT_SAMPLE 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RT_SAMPLE 1
-#endif
-#endif
-#ifndef RT_SAMPLE
-#define RT_SAMPLE 0
-#endif
 
 #define RT_EACH_MODE(m) \
 	for (const struct rt_mode *m = rt_modes; m < rt_modes + FPT_LEN(rt_modes); m++)
@@ -203,101 +190,6 @@ static inline uint32_t rt_span_right(const fp_ring_span *s, uint32_t elem_size,
 static inline int rt_span_is_zero(const fp_ring_span *s)
 {
 	return !s->ptr1 && !s->ptr2 && !s->n1 && !s->n2 && !s->token;
-}
-
-/* ---- log lines ---- */
-
-struct rt_log {
-	int lines;
-	uint32_t level; /* of the last line */
-	char last[512];
-};
-static struct rt_log rt_log;
-
-static inline void rt_log_take(uint32_t level, const char *line, void *user)
-{
-	struct rt_log *log = user;
-
-	log->lines++;
-	log->level = level;
-	snprintf(log->last, sizeof(log->last), "%s", line);
-}
-
-static inline void rt_log_begin(void)
-{
-	memset(&rt_log, 0, sizeof(rt_log));
-	fp_log_set_handler(rt_log_take, &rt_log, NULL);
-}
-
-static inline void rt_log_end(void)
-{
-	fp_log_set_handler(NULL, NULL, NULL);
-}
-
-/* ---- an allocator that counts, checks and can fail ---- */
-
-struct rt_heap {
-	int64_t live; /* blocks out */
-	uint64_t live_bytes;
-	uint64_t allocs;
-	int64_t fail_at; /* this allocation fails, counted from 0; -1: none */
-	int bad;	 /* frees whose size or alignment was not the alloc's */
-};
-
-struct rt_heap_block {
-	uint64_t size;
-	uint64_t align;
-	void *start;
-};
-
-static inline void *rt_heap_alloc(void *ctx, uint64_t size, uint64_t align)
-{
-	struct rt_heap *h = ctx;
-	struct rt_heap_block *b;
-	unsigned char *start, *p;
-
-	if (align == 0 || (align & (align - 1)) || size == 0)
-		h->bad++;
-	if ((int64_t)h->allocs++ == h->fail_at)
-		return NULL;
-	start = malloc(size + align + sizeof(*b));
-	if (!start)
-		return NULL;
-	p = start + sizeof(*b);
-	p += (align - ((uintptr_t)p & (align - 1))) & (align - 1);
-	memset(p, 0xc7, size); /* memory from here is not zero */
-	b = (struct rt_heap_block *)(void *)(p - sizeof(*b));
-	memcpy(b, &(struct rt_heap_block){ size, align, start }, sizeof(*b));
-	h->live++;
-	h->live_bytes += size;
-	return p;
-}
-
-static inline void rt_heap_free(void *ctx, void *ptr, uint64_t size, uint64_t align)
-{
-	struct rt_heap *h = ctx;
-	struct rt_heap_block b;
-
-	if (!ptr) {
-		h->bad++;
-		return;
-	}
-	memcpy(&b, (unsigned char *)ptr - sizeof(b), sizeof(b));
-	if (b.size != size || b.align != align)
-		h->bad++;
-	h->live--;
-	h->live_bytes -= b.size;
-	free(b.start);
-}
-
-static inline fp_allocator rt_heap_allocator(struct rt_heap *h)
-{
-	fp_allocator a = LIBFP_ALLOCATOR_INIT;
-
-	a.alloc = rt_heap_alloc;
-	a.free = rt_heap_free;
-	a.ctx = h;
-	return a;
 }
 
 #endif

@@ -9,7 +9,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "ring_hold.h"
+#include "hold.h"
+#include "ring_test.h"
 
 /* ---- a victim that is held inside one operation ---- */
 
@@ -17,7 +18,7 @@ enum what { ENQUEUE, DEQUEUE };
 
 struct victim {
 	fp_ring *r;
-	struct rt_hold hold;
+	struct fpt_hold hold;
 	enum what what;
 	int32_t got;
 	uint64_t elem;
@@ -30,10 +31,10 @@ static void *victim_main(void *arg)
 	struct victim *v = arg;
 
 	v->tid = gettid();
-	rt_hold_me(&v->hold);
+	fpt_hold_me(&v->hold);
 	v->got = v->what == ENQUEUE ? fp_ring_enqueue_u64(v->r, v->elem) :
 				      fp_ring_dequeue_u64(v->r, &v->elem);
-	rt_hold_done(&v->hold);
+	fpt_hold_done(&v->hold);
 	return NULL;
 }
 
@@ -43,40 +44,28 @@ static void victim_enter(struct victim *v, fp_ring *r, enum what what, uint64_t 
 	v->r = r;
 	v->what = what;
 	v->elem = elem;
-	rt_hold_init(&v->hold, NULL);
+	fpt_hold_init(&v->hold, NULL);
 	CHECK_EQ(pthread_create(&v->thread, NULL, victim_main, v), 0);
-	CHECK_EQ(rt_hold_reached(&v->hold), 1);
+	CHECK_EQ(fpt_hold_reached(&v->hold), 1);
 }
 
 static void victim_leave(struct victim *v)
 {
-	rt_hold_release(&v->hold);
+	fpt_hold_release(&v->hold);
 	pthread_join(v->thread, NULL);
-	rt_hold_end(&v->hold);
-}
-
-static int names_thread(const char *line, long tid)
-{
-	char id[32];
-	size_t n = (size_t)snprintf(id, sizeof(id), "%ld", tid);
-
-	for (const char *p = line; (p = strstr(p, id)); p++)
-		if ((p == line || p[-1] < '0' || p[-1] > '9') &&
-		    (p[n] < '0' || p[n] > '9'))
-			return 1;
-	return 0;
+	fpt_hold_end(&v->hold);
 }
 
 /* One refusal: -EBUSY and an error line with both thread ids. */
-#define INTRUDES(call, other)                                   \
-	do {                                                    \
-		rt_log_begin();                                 \
-		CHECK_EQ(call, -EBUSY);                         \
-		CHECK_EQ(rt_log.lines, 1);                      \
-		CHECK_EQ(rt_log.level, LIBFP_LOG_ERROR);        \
-		CHECK(names_thread(rt_log.last, gettid()));     \
-		CHECK(names_thread(rt_log.last, (other)->tid)); \
-		rt_log_end();                                   \
+#define INTRUDES(call, other)                                        \
+	do {                                                         \
+		fpt_log_begin();                                     \
+		CHECK_EQ(call, -EBUSY);                              \
+		CHECK_EQ(fpt_log.lines, 1);                          \
+		CHECK_EQ(fpt_log.level, LIBFP_LOG_ERROR);            \
+		CHECK(fpt_names_thread(fpt_log.last, gettid()));     \
+		CHECK(fpt_names_thread(fpt_log.last, (other)->tid)); \
+		fpt_log_end();                                       \
 	} while (0)
 
 static void two_threads_inside_an_st_producer_side(void)
@@ -158,11 +147,11 @@ static void a_span_commit_beside_a_thread_inside(void)
 
 	/* An open span is no thread inside; another call would destroy it. */
 	CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_enqueue_u64(r, 9), -EBUSY);
 	CHECK_EQ(fp_ring_enqueue_burst(r, buf, 3, NULL), -EBUSY);
-	CHECK(rt_log.lines >= 2);
-	rt_log_end();
+	CHECK(fpt_log.lines >= 2);
+	fpt_log_end();
 	rt_span_fill(&s, 8, 0, 2);
 	CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
 	CHECK_EQ(fp_ring_reserve_dequeue(r, 1, 0, &s), 1);
@@ -187,15 +176,15 @@ static void any_number_of_threads_inside_an_mt_side(void)
 	CHECK_EQ(fp_ring_enqueue_u64(r, 1), 1);
 	CHECK_EQ(fp_ring_enqueue_u64(r, 2), 1);
 	victim_enter(&v, r, ENQUEUE, 9);
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_enqueue_u64(r, 3), 1);
 	CHECK_EQ(fp_ring_dequeue_u64(r, &e), 1);
 	CHECK_EQ(fp_ring_close(r), 0);
-	CHECK_EQ(rt_log.lines, 0);
+	CHECK_EQ(fpt_log.lines, 0);
 	CHECK_EQ(fp_ring_destroy(r), -EBUSY); /* somebody is inside all the same */
 	CHECK_EQ(fp_ring_reset(r), -EBUSY);
-	CHECK(names_thread(rt_log.last, gettid()));
-	rt_log_end();
+	CHECK(fpt_names_thread(fpt_log.last, gettid()));
+	fpt_log_end();
 	victim_leave(&v);
 	CHECK(v.got == 1 || v.got == -EPIPE);
 	CHECK_EQ(fp_ring_destroy(r), 0);
@@ -221,7 +210,7 @@ static void a_hand_over_is_legal(void)
 		fp_ring *r = rt_ring(3, 8, m, LIBFP_CHECKED);
 		uint64_t e;
 
-		rt_log_begin();
+		fpt_log_begin();
 		for (int i = 0; i < 100; i++) {
 			pthread_t t;
 
@@ -231,8 +220,8 @@ static void a_hand_over_is_legal(void)
 			CHECK_EQ(e, 2);
 			CHECK_EQ(fp_ring_dequeue_u64(r, &e), 0);
 		}
-		CHECK_EQ(rt_log.lines, 0);
-		rt_log_end();
+		CHECK_EQ(fpt_log.lines, 0);
+		fpt_log_end();
 		CHECK_EQ(fp_ring_destroy(r), 0);
 	}
 }
@@ -240,7 +229,7 @@ static void a_hand_over_is_legal(void)
 /* ---- calls during destroy ---- */
 
 struct late {
-	struct rt_heap heap;
+	struct fpt_heap heap;
 	fp_ring *r;
 	long tid;
 	int32_t put, get;
@@ -269,7 +258,7 @@ static void free_with_late_calls(void *ctx, void *ptr, uint64_t size, uint64_t a
 	/* The state goes first, then the handle: calls are refused until the end. */
 	CHECK_EQ(pthread_create(&t, NULL, late_caller, NULL), 0);
 	pthread_join(t, NULL);
-	rt_heap_free(ctx, ptr, size, align);
+	fpt_heap_free(ctx, ptr, size, align);
 }
 
 static void calls_during_destroy_are_refused(void)
@@ -282,20 +271,20 @@ static void calls_during_destroy_are_refused(void)
 		fpt_where("%s", m->name);
 		memset(&late, 0, sizeof(late));
 		late.heap.fail_at = -1;
-		a = rt_heap_allocator(&late.heap);
+		a = fpt_heap_allocator(&late.heap);
 		a.free = free_with_late_calls;
 		o.allocator = &a;
 		CHECK_EQ(fp_ring_create(&o, &late.r), 0);
-		rt_log_begin();
+		fpt_log_begin();
 		CHECK_EQ(fp_ring_destroy(late.r), 0);
 		CHECK_EQ(late.put, -EBUSY);
 		CHECK_EQ(late.get, -EBUSY);
 		CHECK_EQ(late.close, -EBUSY);
 		CHECK_EQ(late.destroy, -EBUSY);
-		CHECK_EQ(rt_log.lines, 2 * 4);
-		CHECK(names_thread(rt_log.last, gettid()));
-		CHECK(names_thread(rt_log.last, late.tid));
-		rt_log_end();
+		CHECK_EQ(fpt_log.lines, 2 * 4);
+		CHECK(fpt_names_thread(fpt_log.last, gettid()));
+		CHECK(fpt_names_thread(fpt_log.last, late.tid));
+		fpt_log_end();
 		CHECK_EQ(late.heap.live, 0);
 		CHECK_EQ(late.heap.bad, 0);
 	}
@@ -311,23 +300,23 @@ static void a_refused_commit_is_logged(void)
 		fp_ring_span s, copy;
 
 		fpt_where("%s", m->name);
-		rt_log_begin();
+		fpt_log_begin();
 		CHECK_EQ(fp_ring_reserve_enqueue(r, 2, 0, &s), 2);
 		copy = s;
 		CHECK_EQ(fp_ring_commit_enqueue(r, &s, 3), -EINVAL);
-		CHECK_EQ(rt_log.lines, 1);
-		CHECK(names_thread(rt_log.last, gettid()));
+		CHECK_EQ(fpt_log.lines, 1);
+		CHECK(fpt_names_thread(fpt_log.last, gettid()));
 		CHECK_EQ(fp_ring_commit_enqueue(r, &s, 2), 2);
-		CHECK_EQ(rt_log.lines, 1);
+		CHECK_EQ(fpt_log.lines, 1);
 		CHECK_EQ(fp_ring_commit_enqueue(r, &copy, 2), -EINVAL);
-		CHECK_EQ(rt_log.lines, 2);
-		CHECK_EQ(rt_log.level, LIBFP_LOG_ERROR);
+		CHECK_EQ(fpt_log.lines, 2);
+		CHECK_EQ(fpt_log.level, LIBFP_LOG_ERROR);
 		CHECK_EQ(fp_ring_reserve_dequeue(r, 2, 0, &s), 2);
 		copy = s;
 		CHECK_EQ(fp_ring_commit_dequeue(r, &s, 2), 2);
 		CHECK_EQ(fp_ring_commit_dequeue(r, &copy, 2), -EINVAL);
-		CHECK_EQ(rt_log.lines, 3);
-		rt_log_end();
+		CHECK_EQ(fpt_log.lines, 3);
+		fpt_log_end();
 		CHECK_EQ(fp_ring_destroy(r), 0);
 	}
 }

@@ -120,7 +120,7 @@ static void all_sizes_and_alignments(int baseline)
 
 				/* one of the larger kind is as good as four */
 				if ((size_t)cap * size > (o < 2 ? 1u << 17 : 1u << 12) ||
-				    (RT_SAMPLE && (o != 1 || cap > 33)))
+				    (FPT_SAMPLE && (o != 1 || cap > 33)))
 					continue;
 				fpt_where("%s capacity %u element %u offset %zu", m->name,
 					  cap, size, offsets[o]);
@@ -154,7 +154,7 @@ static void wraps(int baseline, uint32_t flags)
 	fpi_cpu_override(baseline ? 0 : -1);
 	RT_EACH_MODE(m)
 	for (size_t c = 0; c < FPT_LEN(caps); c++)
-		for (size_t s = RT_SAMPLE * 2; s < FPT_LEN(sizes); s++) {
+		for (size_t s = FPT_SAMPLE * 2; s < FPT_LEN(sizes); s++) {
 			uint32_t cap = caps[c], size = sizes[s];
 			fp_ring *r = rt_ring(cap, size, m, flags);
 			struct rt_table t = rt_table_new((size_t)cap * size, 0);
@@ -236,13 +236,13 @@ static void a_million_and_one_elements(void)
 	const uint32_t cap = (1u << 20) + 1;
 	struct rt_table t = rt_table_new((size_t)cap * 8, 0);
 
-	for (int i = 0; i < 4; i += RT_SAMPLE ? 3 : 1) {
+	for (int i = 0; i < 4; i += FPT_SAMPLE ? 3 : 1) {
 		fp_ring *r = rt_ring(cap, 8, &rt_modes[i], 0);
 		uint64_t next = 0;
 
 		fpt_where("%s", rt_modes[i].name);
 		pump(r, &t, BURST, 0, cap, 1, &next);
-		if (!RT_SAMPLE)
+		if (!FPT_SAMPLE)
 			pump(r, &t, BULK, 3, cap - 4, 2, &next);
 		CHECK_EQ(fp_ring_destroy(r), 0);
 	}

@@ -12,7 +12,8 @@
  */
 #include <pthread.h>
 
-#include "ring_hold.h"
+#include "hold.h"
+#include "ring_test.h"
 
 #define UNTOUCHED ((fp_ring *)(uintptr_t)0x1234)
 
@@ -143,8 +144,8 @@ static void both_sides_stand_on_lines_of_their_own(void)
 {
 	RT_EACH_MODE(m)
 	for (int own = 0; own < 2; own++) {
-		struct rt_heap heap = { .fail_at = -1 };
-		fp_allocator a = rt_heap_allocator(&heap);
+		struct fpt_heap heap = { .fail_at = -1 };
+		fp_allocator a = fpt_heap_allocator(&heap);
 		fp_ring_opts o = rt_opts(10, 8, m, 0);
 		fp_ring *r = NULL;
 
@@ -227,8 +228,8 @@ static void a_bulk_that_ends_at_the_last_slot_does_not_wrap(void)
 /* R-21, L-01 */
 static void a_half_made_ring_is_never_found(void)
 {
-	struct rt_heap heap = { .fail_at = -1 };
-	fp_allocator a = rt_heap_allocator(&heap);
+	struct fpt_heap heap = { .fail_at = -1 };
+	fp_allocator a = fpt_heap_allocator(&heap);
 	fp_ring_opts good = rt_opts(4, 8, &rt_modes[3], 0), bad[6];
 	fp_ring *r = UNTOUCHED;
 
@@ -275,7 +276,7 @@ static void a_ring_of_1024_holds_1024(void)
 
 struct sleeper {
 	fp_ring *r;
-	struct rt_hold hold;
+	struct fpt_hold hold;
 	uint64_t elem;
 	int32_t got;
 	int consumer, bulk;
@@ -286,29 +287,29 @@ static void *sleep_in_a_call(void *arg)
 {
 	struct sleeper *s = arg;
 
-	rt_hold_me(&s->hold);
+	fpt_hold_me(&s->hold);
 	if (s->consumer)
 		s->got = s->bulk ? fp_ring_dequeue_bulk(s->r, &s->elem, 1, NULL) :
 				   fp_ring_dequeue_u64(s->r, &s->elem);
 	else
 		s->got = s->bulk ? fp_ring_enqueue_bulk(s->r, &s->elem, 1, NULL) :
 				   fp_ring_enqueue_u64(s->r, s->elem);
-	rt_hold_done(&s->hold);
+	fpt_hold_done(&s->hold);
 	return NULL;
 }
 
 static void start_sleeper(struct sleeper *s, const char *step)
 {
-	rt_hold_init(&s->hold, step);
+	fpt_hold_init(&s->hold, step);
 	CHECK_EQ(pthread_create(&s->thread, NULL, sleep_in_a_call, s), 0);
-	CHECK_EQ(rt_hold_reached(&s->hold), 1);
+	CHECK_EQ(fpt_hold_reached(&s->hold), 1);
 }
 
 static void wake_sleeper(struct sleeper *s)
 {
-	rt_hold_release(&s->hold);
+	fpt_hold_release(&s->hold);
 	pthread_join(s->thread, NULL);
-	rt_hold_end(&s->hold);
+	fpt_hold_end(&s->hold);
 }
 
 /*

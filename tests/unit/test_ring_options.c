@@ -14,13 +14,13 @@ static void refused(const fp_ring_opts *o, int code)
 {
 	fp_ring *r = UNTOUCHED;
 
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_create(o, &r), code);
 	CHECK(r == UNTOUCHED);
-	CHECK_EQ(rt_log.lines, 1);
-	CHECK_EQ(rt_log.level, LIBFP_LOG_INFO);
-	CHECK(rt_log.last[0] && !strchr(rt_log.last, '\n'));
-	rt_log_end();
+	CHECK_EQ(fpt_log.lines, 1);
+	CHECK_EQ(fpt_log.level, LIBFP_LOG_INFO);
+	CHECK(fpt_log.last[0] && !strchr(fpt_log.last, '\n'));
+	fpt_log_end();
 	if (o)
 		CHECK_EQ(fp_ring_memsize(o), code);
 }
@@ -29,10 +29,10 @@ static void accepted(const fp_ring_opts *o)
 {
 	fp_ring *r = NULL;
 
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_create(o, &r), 0);
-	CHECK_EQ(rt_log.lines, 0);
-	rt_log_end();
+	CHECK_EQ(fpt_log.lines, 0);
+	fpt_log_end();
 	CHECK(fp_ring_memsize(o) > 0);
 	CHECK_EQ(fp_ring_destroy(r), 0);
 }
@@ -304,12 +304,12 @@ static void a_taken_name_is_refused(void)
 	fp_ring *other = UNTOUCHED;
 
 	o.name = "taken";
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_create(&o, &other), -EEXIST);
 	CHECK(other == UNTOUCHED);
-	CHECK_EQ(rt_log.lines, 1);
-	CHECK(strstr(rt_log.last, "taken") != NULL);
-	rt_log_end();
+	CHECK_EQ(fpt_log.lines, 1);
+	CHECK(strstr(fpt_log.last, "taken") != NULL);
+	fpt_log_end();
 	CHECK_EQ(fp_ring_lookup("taken", &other), 0);
 	CHECK(other == r);
 	CHECK_EQ(fp_ring_unref(r), 0);
@@ -366,8 +366,8 @@ static void the_allocator_gets_back_what_it_gave(void)
 {
 	RT_EACH_MODE(m)
 	for (uint32_t flags = 0; flags < 4; flags++) {
-		struct rt_heap heap = { .fail_at = -1 };
-		fp_allocator a = rt_heap_allocator(&heap);
+		struct fpt_heap heap = { .fail_at = -1 };
+		fp_allocator a = fpt_heap_allocator(&heap);
 		fp_ring_opts o = rt_opts(1000, 20, m, flags);
 		unsigned char elem[20];
 		fp_ring *r = NULL;
@@ -395,11 +395,11 @@ static void the_allocator_gets_back_what_it_gave(void)
 
 static void a_bad_allocator_is_refused(void)
 {
-	struct rt_heap heap = { .fail_at = -1 };
+	struct fpt_heap heap = { .fail_at = -1 };
 	struct {
 		fp_allocator a;
 		uint64_t tail;
-	} big = { rt_heap_allocator(&heap), 0 };
+	} big = { fpt_heap_allocator(&heap), 0 };
 	fp_ring_opts o = rt_opts(8, 8, mt_mt, 0);
 
 	o.allocator = &big.a;
@@ -417,7 +417,7 @@ static void a_bad_allocator_is_refused(void)
 	big.a.flags = 0;
 	big.a.alloc = NULL;
 	refused(&o, -EINVAL);
-	big.a = rt_heap_allocator(&heap);
+	big.a = fpt_heap_allocator(&heap);
 	big.a.free = NULL;
 	refused(&o, -EINVAL);
 	CHECK_EQ(heap.live, 0);
@@ -425,8 +425,8 @@ static void a_bad_allocator_is_refused(void)
 
 static void create_and_destroy_10000_times(void)
 {
-	struct rt_heap heap = { .fail_at = -1 };
-	fp_allocator a = rt_heap_allocator(&heap);
+	struct fpt_heap heap = { .fail_at = -1 };
+	fp_allocator a = fpt_heap_allocator(&heap);
 
 	for (int i = 0; i < 10000; i++) {
 		fp_ring_opts o = rt_opts(1 + (uint32_t)i % 100, 8, &rt_modes[i % 4],
@@ -475,19 +475,19 @@ static void many_rings_live_at_once(void)
 static void what_does_not_exist_fails_quickly(void)
 {
 	fp_ring_opts o = rt_opts(LIBFP_RING_CAPACITY_MAX, LIBFP_RING_ELEM_MAX, mt_mt, 0);
-	struct rt_heap heap = { .fail_at = 0 };
-	fp_allocator a = rt_heap_allocator(&heap);
+	struct fpt_heap heap = { .fail_at = 0 };
+	fp_allocator a = fpt_heap_allocator(&heap);
 	fp_ring *r = UNTOUCHED;
 
 	/* 4 TiB and more: the size is right, whatever the machine has. */
 	CHECK(fp_ring_memsize(&o) >= (int64_t)LIBFP_RING_CAPACITY_MAX * 4096);
 	CHECK(fp_ring_memsize(&o) < (int64_t)LIBFP_RING_CAPACITY_MAX * 4200);
 	o.allocator = &a;
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_create(&o, &r), -ENOMEM);
 	CHECK(r == UNTOUCHED);
-	CHECK_EQ(rt_log.lines, 1);
-	rt_log_end();
+	CHECK_EQ(fpt_log.lines, 1);
+	fpt_log_end();
 	CHECK_EQ(heap.live, 0);
 }
 

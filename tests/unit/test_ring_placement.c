@@ -101,10 +101,10 @@ static void init_refuses_without_touching_the_memory(void)
 	CHECK_EQ(fp_ring_init(mem, len, &o, NULL), -EINVAL);
 	for (size_t off = 1; off < LIBFP_RING_ALIGN; off++)
 		CHECK_EQ(fp_ring_init(mem + off, len, &o, &r), -EINVAL);
-	rt_log_begin();
+	fpt_log_begin();
 	CHECK_EQ(fp_ring_init(mem, len - 1, &o, &r), -ENOSPC);
-	CHECK_EQ(rt_log.lines, 1);
-	rt_log_end();
+	CHECK_EQ(fpt_log.lines, 1);
+	fpt_log_end();
 	CHECK_EQ(fp_ring_init(mem, 0, &o, &r), -ENOSPC);
 	CHECK_EQ(fp_ring_init(mem, 1, &o, &r), -ENOSPC);
 	for (uint32_t f = LIBFP_MEM_HUGE; f <= LIBFP_MEM_NODE; f <<= 1) {

@@ -486,7 +486,7 @@ static void random_operations_equal_the_model(void)
 {
 	static const uint32_t caps[] = { 1, 2, 3, 4, 5, 8, 17, 40, 64 };
 	static const uint32_t sizes[] = { 8, 4, 8, 12, 64 };
-	uint64_t seed = fpt_seed(), steps = fpt_scale(RT_SAMPLE ? 300 : 1500, 200000);
+	uint64_t seed = fpt_seed(), steps = fpt_scale(FPT_SAMPLE ? 300 : 1500, 200000);
 
 	RT_EACH_MODE(m)
 	for (size_t c = 0; c < FPT_LEN(caps); c++)

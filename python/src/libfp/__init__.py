@@ -1,22 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fast-path rings: bounded FIFO queues that carry bursts of fixed-size elements.
+"""Fast-path rings and pools: queues of fixed-size elements, and fixed-size objects.
 
     ring = libfp.Ring(1024)
     ring.enqueue_burst(array.array("Q", range(100)))
     view = ring.dequeue_burst(32)
 
-The same rings as in C: the docstrings say what is Python's, libfp/ring.h has the rest.
+    pool = libfp.Pool(1024, object_size=2048)
+    with pool.get() as block:
+        block.view[:5] = b"hello"
+
+The same objects as in C: the docstrings say what is Python's, libfp/ring.h and libfp/mempool.h have
+the rest.
 """
 
 from __future__ import annotations
 
+from ._block import Block
 from ._errors import (
     FpError,
     InvalidArgument,
     NameTaken,
     NoMemory,
+    NoSuchObject,
     NotFound,
+    NotInUse,
     NotSupported,
+    Overwritten,
+    PoolBusy,
+    PoolDestroyed,
     RingBusy,
     RingClosed,
     RingDestroyed,
@@ -24,6 +35,7 @@ from ._errors import (
     WrongProcess,
 )
 from ._info import FEATURES, __version__, library_path
+from ._pool import Leak, Pool, PoolStats
 from ._ring import MT, ST, Ring, RingStats
 from ._span import Span
 
@@ -31,12 +43,21 @@ __all__ = [
     "FEATURES",
     "MT",
     "ST",
+    "Block",
     "FpError",
     "InvalidArgument",
+    "Leak",
     "NameTaken",
     "NoMemory",
+    "NoSuchObject",
     "NotFound",
+    "NotInUse",
     "NotSupported",
+    "Overwritten",
+    "Pool",
+    "PoolBusy",
+    "PoolDestroyed",
+    "PoolStats",
     "Ring",
     "RingBusy",
     "RingClosed",

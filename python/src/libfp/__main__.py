@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from . import FEATURES, MT, ST, Ring, RingClosed, __version__, _libfp, library_path
+from . import FEATURES, MT, ST, Pool, Ring, RingClosed, __version__, _libfp, library_path
 from ._info import HEADERS
 
 
@@ -14,7 +14,7 @@ def expect(what: str, found: object, wanted: object) -> None:
         raise RuntimeError(f"{what}: {found!r}, not {wanted!r}")
 
 
-def check(producer: int, consumer: int) -> None:
+def check_ring(producer: int, consumer: int) -> None:
     """Elements through every way in and out of one kind of ring, and the end of the stream."""
     sent = bytes(range(40)) * 8
     with Ring(40, producer=producer, consumer=consumer) as ring:
@@ -37,6 +37,24 @@ def check(producer: int, consumer: int) -> None:
         raise RuntimeError("dequeue: a closed and drained ring did not say so")
 
 
+def check_pool(checked: bool) -> None:
+    """All objects of a pool out and in again, as blocks and as indexes."""
+    with Pool(40, 24, checked=checked) as pool:
+        blocks = pool.get_bulk(40)
+        expect("get_bulk", len({block.index for block in blocks}), 40)
+        for block in blocks:
+            block.view[:] = bytes([block.index]) * 24
+        expect("view", [b.view[23] for b in blocks], [b.index for b in blocks])
+        expect("get", pool.get(), None)
+        pool.put(blocks.pop())
+        expect("in_use", pool.in_use, 39)
+        expect("put_bulk", pool.put_bulk(blocks), 39)
+        indexes = pool.get_indexes(40)
+        expect("get_indexes", sorted(indexes), list(range(40)))
+        expect("put_indexes", pool.put_indexes(indexes), 40)
+        pool.audit()
+
+
 def main() -> int:
     path = library_path()
     bundled = path == _libfp.__file__
@@ -47,7 +65,9 @@ def main() -> int:
     try:
         for producer in (MT, ST):
             for consumer in (MT, ST):
-                check(producer, consumer)
+                check_ring(producer, consumer)
+        for checked in (False, True):
+            check_pool(checked)
     except Exception as failed:  # whatever it is, it is the answer
         print(f"self-check: failed: {type(failed).__name__}: {failed}")
         return 1

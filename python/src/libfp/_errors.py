@@ -32,20 +32,42 @@ class RingBusy(FpError):
     """Another thread, a span or a reference is in the way (EBUSY)."""
 
 
+class PoolDestroyed(FpError, ValueError):
+    """The pool was destroyed, or its reference given back (EBADF)."""
+
+
+class PoolBusy(FpError):
+    """Objects in use, arrays, a reference or another thread are in the way (EBUSY)."""
+
+    in_use: int = 0  # how many objects were in use, if destroy() was refused
+
+
+class NoSuchObject(FpError, ValueError):
+    """Not an object of this pool (EFAULT)."""
+
+
+class NotInUse(FpError, ValueError):
+    """The object was put already (EALREADY)."""
+
+
+class Overwritten(FpError):
+    """An object was written to beyond its ends, or after its put; or a pool is damaged (EUCLEAN)."""
+
+
 class TryAgain(FpError, BlockingIOError):
     """A bulk span that a void slot divides: take it without bulk (EAGAIN)."""
 
 
 class NameTaken(FpError, FileExistsError):
-    """A ring of that name exists (EEXIST)."""
+    """A ring, or a pool, of that name exists (EEXIST)."""
 
 
 class NotFound(FpError, FileNotFoundError):
-    """No ring of that name (ENOENT)."""
+    """No ring, or no pool, of that name (ENOENT)."""
 
 
 class NotSupported(FpError):
-    """Not possible with this ring, or newer than this library (EOPNOTSUPP)."""
+    """Not possible with this object, or newer than this library (EOPNOTSUPP)."""
 
 
 class NoMemory(FpError, MemoryError):
@@ -53,7 +75,10 @@ class NoMemory(FpError, MemoryError):
 
 
 class WrongProcess(FpError, ChildProcessError):
-    """At the fork another thread was inside the ring; a child can only destroy it (ECHILD)."""
+    """What the child of a fork cannot use, only destroy (ECHILD).
+
+    That is a pool of its parent, or a ring that another thread was inside at the fork.
+    """
 
 
 _CLASSES: dict[int, type[FpError]] = {
@@ -69,7 +94,11 @@ _CLASSES: dict[int, type[FpError]] = {
     errno.EOPNOTSUPP: NotSupported,
     errno.ENOMEM: NoMemory,
     errno.ECHILD: WrongProcess,
+    errno.EFAULT: NoSuchObject,
+    errno.EALREADY: NotInUse,
+    errno.EUCLEAN: Overwritten,
 }
+_POOL_CLASSES = {**_CLASSES, errno.EBADF: PoolDestroyed, errno.EBUSY: PoolBusy}
 
 _GATES: dict[int, tuple[int, str]] = {
     lib.GLUE_DESTROYED: (errno.EBADF, "the ring was destroyed, or its reference given back"),
@@ -79,13 +108,31 @@ _GATES: dict[int, tuple[int, str]] = {
     lib.GLUE_NO_INT: (errno.EINVAL, "integers need elements of 8 bytes; use the burst calls"),
     lib.GLUE_TORN: (errno.ECHILD, "at the fork another thread was inside the ring"),
 }
+_POOL_GATES: dict[int, tuple[int, str]] = {
+    lib.GLUE_DESTROYED: (errno.EBADF, "the pool was destroyed, or its reference given back"),
+    lib.GLUE_FORKED: (errno.ECHILD, "the pool belongs to the parent process"),
+}
 
 
 def error(code: int, text: str = "") -> FpError:
     """The exception for an errno value, which may be negative."""
+    return _make(_CLASSES, code, text)
+
+
+def pool_error(code: int, text: str = "") -> FpError:
+    """The same for a pool."""
+    return _make(_POOL_CLASSES, code, text)
+
+
+def _make(classes: dict[int, type[FpError]], code: int, text: str) -> FpError:
     code = abs(code)
     text = text or ffi.string(lib.fp_strerror(code)).decode()
-    return _CLASSES.get(code, FpError)(code, text)
+    return classes.get(code, FpError)(code, text)
+
+
+def _reason() -> str:
+    reason: str = ffi.string(lib.glue_reason()).decode(errors="replace")
+    return reason
 
 
 def failure(code: int) -> Exception:
@@ -94,4 +141,11 @@ def failure(code: int) -> Exception:
         return error(*_GATES[code])
     if code == lib.GLUE_SIZE:
         return ValueError("the buffer is not a whole number of elements")
-    return error(code, ffi.string(lib.glue_reason()).decode(errors="replace"))
+    return error(code, _reason())
+
+
+def pool_failure(code: int) -> FpError:
+    """The exception for what a function of _glue_pool.c returned just now on this thread."""
+    if code in _POOL_GATES:
+        return pool_error(*_POOL_GATES[code])
+    return pool_error(code, _reason())

@@ -32,14 +32,15 @@ static void glue_log(uint32_t level, const char *line, void *user)
 		glue_next(level, line, glue_next_user);
 }
 
-/* Once per process, at import. 0, or -EPROTO: a library of another ABI, or without rings. */
+/* Once per process, at import. 0, or -EPROTO: a library of another ABI, or without a part. */
 int glue_start(void)
 {
+	const uint64_t parts = LIBFP_FEATURE_RING | LIBFP_FEATURE_MEMPOOL;
 	static int started;
 
 	if (fp_version_number() >> 8 != LIBFP_VERSION_NUMBER >> 8 ||
 	    fp_version_number() < LIBFP_VERSION_NUMBER ||
-	    !(fp_features() & LIBFP_FEATURE_RING))
+	    (fp_features() & parts) != parts)
 		return -EPROTO;
 	if (!__atomic_exchange_n(&started, 1, __ATOMIC_SEQ_CST))
 		glue_next = fp_log_set_handler(glue_log, NULL, &glue_next_user);

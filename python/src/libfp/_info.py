@@ -15,7 +15,11 @@ if lib.glue_start() != 0:
         f"this package was built for {HEADERS} and needs that version or a newer patch of it"
     )
 
-_BITS = {"ring": lib.LIBFP_FEATURE_RING, "avx2": lib.LIBFP_FEATURE_AVX2}
+_BITS = {
+    "ring": lib.LIBFP_FEATURE_RING,
+    "mempool": lib.LIBFP_FEATURE_MEMPOOL,
+    "avx2": lib.LIBFP_FEATURE_AVX2,
+}
 
 # What the library offers on this machine.
 FEATURES: frozenset[str] = frozenset(k for k, bit in _BITS.items() if lib.fp_features() & bit)

@@ -7,35 +7,24 @@ Every method is one call into _glue.c, which releases the GIL and guards against
 from __future__ import annotations
 
 import errno
-import operator
 import os
 import weakref
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Union
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from ._args import burst, encoded, flags, u32
 from ._errors import RingBusy, error, failure
 from ._libfp import ffi, lib
 from ._span import Span, shaped
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
-
-    class _Array(Protocol):
-        """NumPy arrays and their like."""
-
-        @property
-        def __array_interface__(self) -> dict[str, Any]: ...
-
-    # Anything with C-contiguous memory.
-    Readable = Union[ReadableBuffer, _Array]
-    Writable = Union[WriteableBuffer, _Array]
+    from ._args import Readable, Writable
 
 MT: int = lib.LIBFP_MT
 ST: int = lib.LIBFP_ST
 
 _SIDES = {"mt": MT, "st": ST}
-_BURST_MAX = 2**31 - 1
 
 # The path of a burst: bound once, because at this speed a look-up counts.
 _CHARS = ffi.typeof("char[]")
@@ -73,36 +62,13 @@ class RingStats:
     blocked: bool  # the head element is claimed but not published
 
 
-def _u32(value: int, what: str) -> int:
-    value = operator.index(value)
-    if not 0 <= value < 2**32:
-        raise error(errno.EINVAL, f"{what} is {value}, not an unsigned 32-bit number")
-    return value
-
-
-def _burst(n: int) -> int:
-    n = operator.index(n)
-    if not 0 <= n <= _BURST_MAX:
-        raise error(errno.EINVAL, f"n is {n}, not 0 to {_BURST_MAX}")
-    return n
-
-
 def _side(value: int | str, what: str) -> int:
     if not isinstance(value, str):
-        return _u32(value, what)
+        return u32(value, what)
     try:
         return _SIDES[value]
     except KeyError:
         raise error(errno.EINVAL, f"{what} is {value!r}, not 'mt' or 'st'") from None
-
-
-def _name(name: str | None) -> Any:
-    if name is None:
-        return ffi.NULL
-    encoded = name.encode()
-    if b"\0" in encoded:
-        raise error(errno.EINVAL, "a name cannot hold a NUL")
-    return encoded
 
 
 class Ring:
@@ -146,24 +112,15 @@ class Ring:
         prefault: bool = False,
         numa_node: int | None = None,
     ) -> None:
-        flags = 0
-        for wanted, bit in (
-            (stats, lib.LIBFP_STATS),
-            (checked, lib.LIBFP_CHECKED),
-            (huge, lib.LIBFP_MEM_HUGE),
-            (prefault, lib.LIBFP_MEM_PREFAULT),
-            (numa_node is not None, lib.LIBFP_MEM_NODE),
-        ):
-            flags |= bit if wanted else 0
         core = ffi.gc(_new("glue_ring *"), lib.glue_drop)
         failed = lib.glue_create(
-            _name(name),
-            _u32(capacity, "capacity"),
-            _u32(elem_size, "elem_size"),
+            encoded(name),
+            u32(capacity, "capacity"),
+            u32(elem_size, "elem_size"),
             _side(producer, "producer"),
             _side(consumer, "consumer"),
-            flags,
-            _u32(numa_node or 0, "numa_node"),
+            flags(stats, checked, huge, prefault, numa_node),
+            u32(numa_node or 0, "numa_node"),
             core,
         )
         if failed:
@@ -177,7 +134,7 @@ class Ring:
         Give the reference back with unref(); as a context manager it does so at the end.
         """
         core = ffi.gc(_new("glue_ring *"), lib.glue_drop)
-        failed = lib.glue_lookup(_name(name), core)
+        failed = lib.glue_lookup(encoded(name), core)
         if failed:
             raise failure(failed)
         self = cls.__new__(cls)
@@ -234,17 +191,17 @@ class Ring:
         of them per element); numpy.asarray() takes it without a copy.
         """
         # One more than can come, so that libfp counts a refusal as it would for n.
-        return self._fetch(_dequeue, min(_burst(n), self.capacity + 1))
+        return self._fetch(_dequeue, min(burst(n), self.capacity + 1))
 
     def dequeue_bulk(self, n: int) -> memoryview:
         """Dequeues n elements, or none (an empty memoryview), as dequeue_burst()."""
-        if _burst(n) > self.capacity:
+        if burst(n) > self.capacity:
             raise error(errno.EINVAL, f"a bulk of {n} from a ring of {self.capacity}")
         return self._fetch(_dequeue_bulk, n)
 
     def peek(self, n: int) -> memoryview:
         """Copies up to n elements without taking them, as dequeue_burst(). ST consumers only."""
-        return self._fetch(lib.glue_peek, min(_burst(n), self.capacity))
+        return self._fetch(lib.glue_peek, min(burst(n), self.capacity))
 
     def _fetch(self, fetch: Any, n: int) -> memoryview:
         room = bytearray(n * self.elem_size)
@@ -292,7 +249,7 @@ class Ring:
     def _reserve(self, side: int, n: int, bulk: bool, takes_all: bool) -> Span:
         raw = _new("fp_ring_span *")
         flags = lib.LIBFP_RING_BULK if bulk else 0
-        got = lib.glue_reserve(self._core, side, _burst(n), flags, raw)
+        got = lib.glue_reserve(self._core, side, burst(n), flags, raw)
         if got < 0:
             raise failure(got)
         return Span(self, self._core, side, raw, got if takes_all else 0)

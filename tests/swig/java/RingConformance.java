@@ -5,16 +5,12 @@ import static libfp.Libfp.*;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import com.google.gson.JsonParser;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Files;
-import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import libfp.FpException;
 import libfp.LibfpConstants;
 import libfp.fp_ring;
 import libfp.fp_ring_opts;
@@ -22,23 +18,11 @@ import libfp.fp_ring_span;
 import libfp.fp_ring_stats;
 
 /**
- * Java's driver of the conformance script: tests/conformance/README.md has the format.
+ * Java's driver of the rings' conformance script.
  *
  * <pre>RingConformance [--planted] ring.json</pre>
  */
-public final class RingConformance {
-    /** A step that did not do what it should. */
-    private static final class Wrong extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        Wrong(Object expected, Object got) {
-            super("expected " + expected + ", got " + got);
-        }
-    }
-
-    private static final List<String> EVERYWHERE = List.of("do", "expect", "only", "why", "ring");
-
-    /** What each call knows besides. */
+public final class RingConformance extends Conformance {
     private static final Map<String, List<String>> CALLS = new HashMap<>();
 
     static {
@@ -64,55 +48,26 @@ public final class RingConformance {
         CALLS.put("reserve_dequeue", List.of("span", "n", "bulk", "pieces", "out"));
         CALLS.put("commit_dequeue", List.of("span", "k"));
         CALLS.put("stats", List.of("fields"));
+        CALLS.replaceAll((call, keys) -> withKey(keys, "ring"));
     }
 
     private final Map<String, fp_ring> rings = new HashMap<>();
     private final Map<String, fp_ring_span> spans = new HashMap<>();
-    private final String[] sides;
-    private JsonObject step;
     private int elemSize;
     private byte[] out; // what came out of the step
 
     private RingConformance(String[] sides) {
-        this.sides = sides;
+        super(sides);
     }
 
-    // ---- values of the script ----
-
-    private static IllegalArgumentException bad(String what) {
-        return new IllegalArgumentException("the script: " + what);
+    @Override
+    Map<String, List<String>> calls() {
+        return CALLS;
     }
 
-    private String text(String key, String otherwise) {
-        return step.has(key) ? step.get(key).getAsString() : otherwise;
-    }
-
-    private long number(String key, long otherwise) {
-        return step.has(key) ? step.get(key).getAsLong() : otherwise;
-    }
-
-    private boolean flag(String key) {
-        return step.has(key) && step.get(key).getAsBoolean();
-    }
-
-    private byte[] element(JsonElement value, int size) {
-        ByteBuffer bytes = ByteBuffer.allocate(size).order(ByteOrder.nativeOrder());
-        if (value.getAsJsonPrimitive().isNumber()) {
-            if (size == 8) {
-                return bytes.putLong(value.getAsLong()).array();
-            }
-            if (size == 4) {
-                return bytes.putInt((int) value.getAsLong()).array();
-            }
-            throw bad("a number for an element of " + size + " bytes");
-        }
-        String digits = value.getAsString();
-        int n = digits.length() / 2;
-        for (int i = 0; i < size; i++) {
-            int at = i % n * 2;
-            bytes.put((byte) Integer.parseInt(digits.substring(at, at + 2), 16));
-        }
-        return bytes.array();
+    @Override
+    boolean isEmpty() {
+        return rings.isEmpty();
     }
 
     private byte[] elements(String key) {
@@ -206,21 +161,12 @@ public final class RingConformance {
     private Object stats() throws Wrong {
         fp_ring_stats stats = new fp_ring_stats();
         int got = fp_ring_get_stats(ring(), stats);
-        for (Map.Entry<String, JsonElement> wanted
-                : step.getAsJsonObject("fields").entrySet()) {
-            String field = wanted.getKey();
-            String getter = "get" + field.substring(0, 1).toUpperCase() + field.substring(1);
-            try {
-                Object value = fp_ring_stats.class.getMethod(getter).invoke(stats);
-                compare(field + " " + wanted.getValue(), field + " " + value);
-            } catch (ReflectiveOperationException e) {
-                throw bad(field + " is no statistic");
-            }
-        }
+        compareFields(stats);
         return got;
     }
 
-    private Object call(String name) throws Wrong {
+    @Override
+    Object call(String name) throws Wrong {
         switch (name) {
             case "create": return create();
             case "destroy": return end(fp_ring_destroy(ring()));
@@ -262,36 +208,15 @@ public final class RingConformance {
         }
     }
 
-    // ---- steps and cases ----
-
-    private static void compare(Object expected, Object got) throws Wrong {
-        if (!String.valueOf(expected).equals(String.valueOf(got))) {
-            throw new Wrong(expected, got);
-        }
-    }
-
-    private void run(JsonObject next) throws Wrong {
-        step = next;
-        String name = text("do", "");
-        if (!CALLS.containsKey(name)) {
-            throw bad(name + " is no call");
-        }
-        for (String key : step.keySet()) {
-            if (!EVERYWHERE.contains(key) && !CALLS.get(name).contains(key)) {
-                throw bad(name + " has no " + key);
-            }
-        }
+    @Override
+    void prepare() {
         fp_ring ring = rings.get(text("ring", "r"));
         elemSize = ring == null ? 8 : (int) fp_ring_elem_size(ring);
         out = new byte[0];
-        Object got;
-        try {
-            got = call(name);
-        } catch (FpException e) {
-            got = "-" + e.errnoName();
-        }
-        JsonElement expect = step.get("expect");
-        compare(expect.isJsonNull() ? null : expect.getAsString(), got);
+    }
+
+    @Override
+    void check(String name, Object got) throws Wrong {
         if (step.has("out")) {
             int n = got instanceof Integer ? (int) got * elemSize : 0;
             compare(Arrays.toString(elements("out")), Arrays.toString(Arrays.copyOf(out, n)));
@@ -299,7 +224,7 @@ public final class RingConformance {
         if (step.has("after")) {
             boolean enqueued = name.startsWith("enqueue");
             compare(number("after", 0) + " after",
-                    (enqueued ? fp_ring_free_count(ring) : fp_ring_count(ring)) + " after");
+                    (enqueued ? fp_ring_free_count(ring()) : fp_ring_count(ring())) + " after");
         }
         if (step.has("pieces")) {
             compare(step.get("pieces").toString(),
@@ -307,71 +232,7 @@ public final class RingConformance {
         }
     }
 
-    private static boolean forUs(JsonObject object) {
-        JsonElement java = JsonParser.parseString("\"java\"");
-        return !object.has("only") || object.getAsJsonArray("only").contains(java);
-    }
-
-    private static int steps;
-    private static int cases;
-
-    /** Runs a case; tells the step that was wrong, counted from 1, or 0. */
-    private static int runCase(JsonObject c, String[] sides, boolean quiet) {
-        RingConformance run = new RingConformance(sides);
-        int n = 0;
-        for (JsonElement next : c.getAsJsonArray("steps")) {
-            n++;
-            if (!forUs(next.getAsJsonObject())) {
-                continue;
-            }
-            try {
-                run.run(next.getAsJsonObject());
-            } catch (Wrong e) {
-                if (!quiet) {
-                    System.err.println(c.get("case").getAsString() + " ["
-                            + String.join("-", sides) + "] step " + n + " "
-                            + run.text("do", "") + ": " + e.getMessage());
-                }
-                return n;
-            }
-            steps++;
-        }
-        if (run.rings.isEmpty()) {
-            return 0;
-        }
-        if (!quiet) {
-            System.err.println(c.get("case").getAsString() + " ends, but a ring is open");
-        }
-        return n;
-    }
-
     public static void main(String[] args) throws Exception {
-        boolean planted = args[0].equals("--planted");
-        String path = args[args.length - 1];
-        JsonObject script = JsonParser.parseString(
-                new String(Files.readAllBytes(Paths.get(path)))).getAsJsonObject();
-        boolean good = true;
-        for (JsonElement element : script.getAsJsonArray("cases")) {
-            JsonObject c = element.getAsJsonObject();
-            JsonElement kinds = c.has("kinds") ? c.get("kinds")
-                    : JsonParser.parseString("[[\"mt\", \"mt\"]]");
-            if (!forUs(c)) {
-                continue;
-            }
-            cases++;
-            for (JsonElement kind : kinds.getAsJsonArray()) {
-                JsonArray pair = kind.getAsJsonArray();
-                String[] sides = {pair.get(0).getAsString(), pair.get(1).getAsString()};
-                int wrong = runCase(c, sides, planted);
-                int last = c.getAsJsonArray("steps").size();
-                if (planted && wrong != last) {
-                    System.err.println(c.get("case") + ": the mistake was not found");
-                }
-                good &= wrong == (planted ? last : 0);
-            }
-        }
-        System.out.println(planted ? "mistakes of " + cases + " cases looked for"
-                : steps + " steps of " + cases + " cases passed");
-        System.exit(good && cases > 0 ? 0 : 1);
+        main(args, "ring", RingConformance::new);
     }
 }

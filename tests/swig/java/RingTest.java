@@ -22,30 +22,8 @@ import libfp.fp_ring_stats;
  *
  * <pre>RingTest exports.txt</pre>
  */
-public final class RingTest {
-    private interface Call {
-        Object run();
-    }
-
+public final class RingTest extends Suite {
     private static String exports;
-
-    private static void equal(Object expected, Object got) {
-        if (!String.valueOf(expected).equals(String.valueOf(got))) {
-            throw new AssertionError("expected " + expected + ", got " + got);
-        }
-    }
-
-    /** The call must fail with that errno. */
-    private static void fails(String errno, Call call) {
-        Object got;
-        try {
-            got = call.run();
-        } catch (FpException e) {
-            equal(errno, e.errnoName());
-            return;
-        }
-        throw new AssertionError("expected " + errno + ", got " + got);
-    }
 
     private static fp_ring newRing(long capacity, long elemSize, String name) {
         fp_ring_opts opts = new fp_ring_opts();
@@ -304,22 +282,6 @@ public final class RingTest {
 
     public static void main(String[] args) throws Exception {
         exports = args[0];
-        int failed = 0;
-        int passed = 0;
-        for (Method test : RingTest.class.getDeclaredMethods()) {
-            if (!test.getName().startsWith("test")) {
-                continue;
-            }
-            try {
-                test.invoke(null);
-                passed++;
-            } catch (java.lang.reflect.InvocationTargetException e) {
-                failed++;
-                System.err.println(test.getName());
-                e.getCause().printStackTrace();
-            }
-        }
-        System.out.println("java: " + passed + " passed, " + failed + " failed");
-        System.exit(failed == 0 && passed > 0 ? 0 : 1);
+        run(RingTest.class);
     }
 }

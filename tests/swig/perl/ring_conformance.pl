@@ -1,15 +1,17 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Perl's driver of the conformance script: tests/conformance/README.md has the format.
+# Perl's driver of the rings' conformance script.
 #
 #     ring_conformance.pl [--planted] ring.json
 
 use strict;
 use warnings;
 
-use JSON::PP ();
+use FindBin ();
 use Libfp;
+use lib $FindBin::Bin;
+use Conformance qw(compare compare_fields element run_script);
 
 my %keys = map { $_ => '' } qw(destroy unref close reset count free_count capacity
     elem_size is_full is_empty is_closed producer_sync consumer_sync name);
@@ -34,18 +36,6 @@ my %keys = map { $_ => '' } qw(destroy unref close reset count free_count capaci
 );
 
 # ---- values of the script ----
-
-sub is_number { return JSON::PP->new->allow_nonref->encode($_[0]) !~ /^"/ }
-
-sub element {
-    my ($value, $size) = @_;
-    if (is_number($value)) {
-        return pack $size == 8 ? 'Q' : 'L', $value if $size == 8 || $size == 4;
-        die "the script: a number for an element of $size bytes\n";
-    }
-    my $bytes = pack 'H*', $value;
-    return substr $bytes x $size, 0, $size;
-}
 
 sub elements {
     my ($list, $size) = @_;
@@ -135,10 +125,7 @@ sub stats {
     my ($run, $step, $ring) = @_;
     my $stats = Libfp::fp_ring_stats->new;
     my $got   = fp('get_stats', $ring, $stats);
-    for my $field (sort keys %{ $step->{fields} }) {
-        die "the script: $field is no statistic\n" if !Libfp::fp_ring_stats->can("swig_${field}_get");
-        compare("$field $step->{fields}{$field}", "$field $stats->{$field}");
-    }
+    compare_fields($step, $stats);
     return $got;
 }
 
@@ -155,36 +142,30 @@ my %calls = (
     (map { ("reserve_$_" => \&reserve, "commit_$_" => \&commit) } qw(enqueue dequeue)),
 );
 
-# ---- steps and cases ----
+# ---- steps ----
 
-sub compare {
-    my ($expected, $got) = map { $_ // 'null' } @_;
-    die { expected => $expected, got => $got } if $expected ne $got;
+sub prepare {
+    my ($run, $step) = @_;
+    $run->{ring} = $step->{ring} // 'r';
+    my $ring = $run->{rings}{ $run->{ring} };
+    die "the script: no ring $run->{ring}\n" if !$ring && $step->{do} !~ /^(create|lookup)$/;
+    $run->{size} = $ring ? fp('elem_size', $ring) : 8;
+    $run->{out}  = '';
     return;
 }
 
-sub run_step {
+sub call {
     my ($run, $step) = @_;
-    my $name = $step->{do};
-    die "the script: $name is no call\n" if !exists $keys{$name};
-    my %known = map { $_ => 1 } qw(do expect only why ring), split ' ', $keys{$name};
-    for (keys %$step) { die "the script: $name has no $_\n" if !$known{$_} }
+    return ($calls{ $step->{do} } // \&plain)->($run, $step, $run->{rings}{ $run->{ring} });
+}
 
-    $run->{ring} = $step->{ring} // 'r';
+sub check {
+    my ($run, $step) = @_;
     my $ring = $run->{rings}{ $run->{ring} };
-    die "the script: no ring $run->{ring}\n" if !$ring && $name !~ /^(create|lookup)$/;
-    $run->{size} = $ring ? fp('elem_size', $ring) : 8;
-    $run->{out}  = '';
-    my $got = eval { ($calls{$name} // \&plain)->($run, $step, $ring) };
-    if (my $error = $@) {
-        die $error if ref $error ne 'Libfp::Error';
-        $got = '-' . $error->name;
-    }
-    compare($step->{expect}, $got);
     compare(unpack('H*', elements($step->{out}, $run->{size})), unpack 'H*', $run->{out})
         if $step->{out};
     compare("$step->{after} after",
-        fp($name =~ /^enqueue/ ? 'free_count' : 'count', $ring) . ' after')
+        fp($step->{do} =~ /^enqueue/ ? 'free_count' : 'count', $ring) . ' after')
         if exists $step->{after};
     if ($step->{pieces}) {
         my $span = span_of($run, $step);
@@ -193,49 +174,13 @@ sub run_step {
     return;
 }
 
-sub for_us {
-    my ($object) = @_;
-    return !$object->{only} || grep { $_ eq 'perl' } @{ $object->{only} };
-}
-
-my ($steps, $cases, $good) = (0, 0, 1);
-
-# Tells the step that was wrong, counted from 1, or 0.
-sub run_case {
-    my ($case, $sides, $quiet) = @_;
-    my $run = { rings => {}, spans => {}, sides => $sides };
-    my $n   = 0;
-    for my $step (@{ $case->{steps} }) {
-        $n++;
-        next if !for_us($step);
-        if (!eval { run_step($run, $step); 1 }) {
-            die $@ if ref $@ ne 'HASH';
-            print STDERR "$case->{case} [$sides->[0]-$sides->[1]] step $n $step->{do}: ",
-                "expected $@->{expected}, got $@->{got}\n"
-                if !$quiet;
-            return $n;
-        }
-        $steps++;
-    }
-    return 0 if !%{ $run->{rings} };
-    print STDERR "$case->{case} ends, but a ring is open\n" if !$quiet;
-    return $n;
-}
-
-my $planted = $ARGV[0] eq '--planted' && shift;
-open my $file, '<', $ARGV[0] or die "$ARGV[0]: $!\n";
-my $script = JSON::PP->new->utf8->decode(do { local $/; <$file> });
-for my $case (grep { for_us($_) } @{ $script->{cases} }) {
-    $cases++;
-    for my $sides (@{ $case->{kinds} // [['mt', 'mt']] }) {
-        my $wrong = run_case($case, $sides, $planted);
-        my $last  = $planted ? @{ $case->{steps} } : 0;
-        next if $wrong == $last;
-        $good = 0;
-        print STDERR "$case->{case}: the mistake was not found\n" if $planted;
-    }
-}
-print $planted
-    ? "mistakes of $cases cases looked for\n"
-    : "$steps steps of $cases cases passed\n";
-exit !($good && $cases);
+exit run_script(
+    {   name    => 'ring',
+        keys    => { map { $_ => "ring $keys{$_}" } keys %keys },
+        prepare => \&prepare,
+        call    => \&call,
+        check   => \&check,
+        open    => sub { return %{ $_[0]{rings} // {} } },
+    },
+    @ARGV
+);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Child processes of the ring tests. A child never outlives a failed parent,
+ * Child processes of tests. A child never outlives a failed parent,
  * even if it is stopped.
  */
-#ifndef FPT_RING_FORK_H
-#define FPT_RING_FORK_H
+#ifndef FPT_CHILD_H
+#define FPT_CHILD_H
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -13,9 +14,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ring_test.h"
+#include "check.h"
 
-static inline void *rt_shared(size_t size)
+/*
+ * Neither TSan nor qemu-user can follow a child of a threaded parent that
+ * starts threads itself; the other builds do.
+ */
+#if defined(__SANITIZE_THREAD__) || defined(FPT_EMULATED)
+#define FPT_CHILD_STARTS_THREADS 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FPT_CHILD_STARTS_THREADS 0
+#endif
+#endif
+#ifndef FPT_CHILD_STARTS_THREADS
+#define FPT_CHILD_STARTS_THREADS 1
+#endif
+
+static inline void *fpt_shared(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		       0);
@@ -25,14 +41,14 @@ static inline void *rt_shared(size_t size)
 }
 
 /* Not _exit: TSan would report the parent's threads as leaked. */
-static inline void rt_child_ends(int failed)
+static inline void fpt_child_ends(int failed)
 {
 	fflush(NULL);
 	syscall(SYS_exit_group, failed);
 }
 
 /* Runs fn(arg) in a child; a failed CHECK there ends the child with status 1. */
-static inline pid_t rt_child(void (*fn)(void *), void *arg)
+static inline pid_t fpt_child(void (*fn)(void *), void *arg)
 {
 	pid_t parent = getpid(), pid;
 
@@ -46,12 +62,12 @@ static inline pid_t rt_child(void (*fn)(void *), void *arg)
 	if (getppid() != parent)
 		_exit(1);
 	fn(arg);
-	rt_child_ends(0);
+	fpt_child_ends(0);
 	return 0;
 }
 
 /* 1 stopped, 0 ended well, -1 (with WNOHANG) neither. Anything else fails. */
-static inline int rt_child_change(pid_t pid, int flags)
+static inline int fpt_child_change(pid_t pid, int flags)
 {
 	int status;
 	pid_t got;
@@ -69,23 +85,23 @@ static inline int rt_child_change(pid_t pid, int flags)
 }
 
 /* Waits until the child has stopped (1) or ended well (0). */
-static inline int rt_child_stopped(pid_t pid)
+static inline int fpt_child_stopped(pid_t pid)
 {
-	return rt_child_change(pid, 0);
+	return fpt_child_change(pid, 0);
 }
 
 /* The child must not end here. */
-static inline int rt_child_stopped_yet(pid_t pid)
+static inline int fpt_child_stopped_yet(pid_t pid)
 {
-	int change = rt_child_change(pid, WNOHANG);
+	int change = fpt_child_change(pid, WNOHANG);
 
 	CHECK(change != 0);
 	return change > 0;
 }
 
-static inline void rt_in_child(void (*fn)(void *), void *arg)
+static inline void fpt_in_child(void (*fn)(void *), void *arg)
 {
-	CHECK_EQ(rt_child_stopped(rt_child(fn, arg)), 0);
+	CHECK_EQ(fpt_child_stopped(fpt_child(fn, arg)), 0);
 }
 
 #endif

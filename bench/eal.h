@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* eal.h - starts DPDK's EAL, for the contestants that are made of it. */
+#ifndef BENCH_EAL_H
+#define BENCH_EAL_H
+
+/* cpu: where its main lcore is. Returns NULL, or why it cannot start. */
+const char *bench_eal_start(int cpu);
+
+#endif
