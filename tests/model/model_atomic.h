@@ -70,15 +70,15 @@
 #define FPI_FENCE(order) ex_fence(order)
 #define FPI_COMPILER_FENCE() ((void)0)
 
-#define FPI_PLAIN_LOAD(p)                         \
-	__extension__({                           \
+#define FPI_PLAIN_LOAD(p)                                     \
+	__extension__({                                       \
 		ex_plain(p, sizeof(__typeof__(*(p))), 0, #p); \
-		*(p);                             \
+		*(p);                                         \
 	})
-#define FPI_PLAIN_STORE(p, v)                     \
-	do {                                      \
+#define FPI_PLAIN_STORE(p, v)                                 \
+	do {                                                  \
 		ex_plain(p, sizeof(__typeof__(*(p))), 1, #p); \
-		*(p) = (v);                       \
+		*(p) = (v);                                   \
 	} while (0)
 
 /* Element copies: what is on the thread's own stack is nobody else's business. */
