@@ -423,11 +423,10 @@ static void spill_to(struct fpi_shard *s, fp_mempool_cache *c)
 		c->previous = c->loaded;
 		FPI_STORE(&c->previous_count, count, FPI_RELAXED);
 		set_loaded(c, e, 0);
-		before = count;
 		/* The second put in a row that missed: a thread that only puts. */
 		if (c->last_miss != FPI_WAY_PUT || !FPI_PLAIN_LOAD(&s->empty))
 			return;
-		c->previous = exchange_full(s, c, c->previous, before);
+		c->previous = exchange_full(s, c, c->previous, count);
 		FPI_STORE(&c->previous_count, 0, FPI_RELAXED);
 		return;
 	}
