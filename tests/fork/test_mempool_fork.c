@@ -305,9 +305,10 @@ static int at_every_step(int at_exit, void (*fn)(void *))
 		CHECK_EQ(pthread_create(&thread, NULL, be_busy, &b), 0);
 		held = fpt_hold_reached(&b.h);
 		fpt_where("step %d %s", steps, held ? b.h.reached_step : "none");
+		fpt_join_unheld(&b.h, thread);
 		fpt_in_child(fn, &s);
 		fpt_hold_release(&b.h);
-		pthread_join(thread, NULL);
+		fpt_join_held(&b.h, thread);
 		fpt_hold_end(&b.h);
 		unmake(&s);
 	}

@@ -176,9 +176,10 @@ static void a_child_does_not_wait_for_the_parents_locks(void)
 		held = fpt_hold_reached(&h);
 		fpt_where("step %d %s", step, held ? h.reached_step : "none");
 		CHECK(held || step > 0);
+		fpt_join_unheld(&h, t);
 		fpt_in_child(destroy_create_and_name, &s);
 		fpt_hold_release(&h);
-		pthread_join(t, NULL);
+		fpt_join_held(&h, t);
 		fpt_hold_end(&h);
 		untouched(&s);
 		unmake(&s);

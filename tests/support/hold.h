@@ -12,6 +12,7 @@
 #ifndef FPT_HOLD_H
 #define FPT_HOLD_H
 
+#include <pthread.h>
 #include <semaphore.h>
 
 #include "base/step.h"
@@ -82,6 +83,23 @@ static inline void fpt_hold_release(struct fpt_hold *h)
 {
 	if (h->held)
 		sem_post(&h->go);
+}
+
+/*
+ * Before and after a fork: a victim that met no step goes on to its end and must have
+ * ended, since a child would wait for ever for the locks of AddressSanitizer's
+ * allocator that an ending thread holds.
+ */
+static inline void fpt_join_unheld(struct fpt_hold *h, pthread_t victim)
+{
+	if (!h->held)
+		pthread_join(victim, NULL);
+}
+
+static inline void fpt_join_held(struct fpt_hold *h, pthread_t victim)
+{
+	if (h->held)
+		pthread_join(victim, NULL);
 }
 
 /* After the victim was joined. */
