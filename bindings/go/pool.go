@@ -9,7 +9,6 @@ package fp
 import "C"
 
 import (
-	"fmt"
 	"math"
 	"unsafe"
 )
@@ -33,18 +32,17 @@ type PoolOptions struct {
 // Get and put go through a cache that the pool has for all goroutines; goroutines that
 // do so often have a Cache each.
 type Pool struct {
-	handle     *C.fpgo_pool // never changes; gates and caches say whether it is still alive
+	handle // get and put use no side of its gates: they have the locks of the caches
+
+	pool       *C.fpgo_pool // never changes; handle and caches say whether it is still alive
 	base       *byte
 	stride     uintptr
 	objectSize int
 	capacity   int
 	cacheSize  int
-	name       string
 	ages       []uint32 // of each object: how often it was got and put
 	own        *core
 	caches     *caches // all, own too
-	net        net
-	gates      gates // of the sides only others: get and put have the locks of the caches
 }
 
 // NewPool makes a pool. Its objects start as zeroes; a Checked pool fills what is
@@ -55,35 +53,25 @@ func NewPool(options PoolOptions) (*Pool, error) {
 	if errVersion != nil {
 		return nil, errVersion
 	}
-	for _, o := range []struct {
-		what             string
-		value, low, high int
-	}{
-		{"Count", options.Count, 1, PoolCountMax},
-		{"ObjectSize", options.ObjectSize, 1, math.MaxUint32},
-		{"Align", options.Align, 0, PoolAlignMax},
-		{"CacheSize", options.CacheSize, 0, PoolCacheMax},
-		{"MaxThreads", options.MaxThreads, 0, PoolThreadsMax},
-	} {
-		if o.value < o.low || o.value > o.high {
-			return nil, fmt.Errorf("fp: %s of a pool is %d, not %d to %d: %w", o.what, o.value,
-				o.low, o.high, ErrInvalid)
-		}
+	if err := within("pool",
+		limit{"Count", options.Count, 1, PoolCountMax},
+		limit{"ObjectSize", options.ObjectSize, 1, math.MaxUint32},
+		limit{"Align", options.Align, 0, PoolAlignMax},
+		limit{"CacheSize", options.CacheSize, 0, PoolCacheMax},
+		limit{"MaxThreads", options.MaxThreads, 0, PoolThreadsMax},
+	); err != nil {
+		return nil, err
 	}
-	var name *C.char
-	if options.Name != "" {
-		text, err := terminated(options.Name)
-		if err != nil {
-			return nil, err
-		}
-		name = (*C.char)(unsafe.Pointer(&text[0]))
-	}
-	made := C.fpgo_pool_create(name, C.uint32_t(options.Count), C.uint32_t(options.ObjectSize),
-		C.uint32_t(options.Align), C.uint32_t(options.CacheSize),
-		C.uint32_t(options.MaxThreads), C.uint32_t(options.Flags),
-		C.uint32_t(options.NUMANode))
-	if made.code < 0 {
-		return nil, fmt.Errorf("fp: the library refused the pool: %w", Errno(-made.code))
+	var made C.fpgo_made_pool
+	err := create("pool", options.Name, func(name *C.char) C.int {
+		made = C.fpgo_pool_create(name, C.uint32_t(options.Count),
+			C.uint32_t(options.ObjectSize), C.uint32_t(options.Align),
+			C.uint32_t(options.CacheSize), C.uint32_t(options.MaxThreads),
+			C.uint32_t(options.Flags), C.uint32_t(options.NUMANode))
+		return made.code
+	})
+	if err != nil {
+		return nil, err
 	}
 	return newPool(made.pool, false), nil
 }
@@ -92,45 +80,41 @@ func NewPool(options PoolOptions) (*Pool, error) {
 // cannot be freed before this Pool is closed. Blocks of one Pool are not Blocks of another
 // one; indexes are the same in all. Errors: ErrNotExist, ErrInvalid.
 func LookupPool(name string) (*Pool, error) {
-	if errVersion != nil {
-		return nil, errVersion
-	}
-	text, err := terminated(name)
+	var made C.fpgo_made_pool
+	err := lookup("pool", name, func(name *C.char) C.int {
+		made = C.fpgo_pool_lookup(name)
+		return made.code
+	})
 	if err != nil {
 		return nil, err
-	}
-	made := C.fpgo_pool_lookup((*C.char)(unsafe.Pointer(&text[0])))
-	if made.code < 0 {
-		return nil, fmt.Errorf("fp: pool %q: %w", name, Errno(-made.code))
 	}
 	return newPool(made.pool, true), nil
 }
 
-func newPool(handle *C.fpgo_pool, found bool) *Pool {
+func newPool(pool *C.fpgo_pool, found bool) *Pool {
 	p := &Pool{
-		handle:     handle,
-		base:       (*byte)(C.fpgo_pool_base(handle)),
-		stride:     uintptr(C.fpgo_pool_stride(handle)),
-		objectSize: int(C.fpgo_pool_object_size(handle)),
-		capacity:   int(C.fpgo_pool_capacity(handle)),
-		cacheSize:  int(C.fpgo_pool_cache_size(handle)),
-		name:       C.GoString(C.fpgo_pool_name(handle)),
+		pool:       pool,
+		base:       (*byte)(C.fpgo_pool_base(pool)),
+		stride:     uintptr(C.fpgo_pool_stride(pool)),
+		objectSize: int(C.fpgo_pool_object_size(pool)),
+		capacity:   int(C.fpgo_pool_capacity(pool)),
+		cacheSize:  int(C.fpgo_pool_cache_size(pool)),
 		own:        new(core),
-		caches:     &caches{pool: handle, found: found, all: map[*core]struct{}{}},
+		caches:     &caches{pool: pool, found: found, all: map[*core]struct{}{}},
 	}
 	p.ages = make([]uint32, p.capacity)
 	p.caches.all[p.own] = struct{}{}
 	set := p.caches
-	p.net = spread(p, func() {
-		_ = set.alone(set.release) // busy: it stays, as the library says it must
-	})
+	hold(p, &p.handle, C.fpgo_pool_name(pool), func() error { return set.alone(set.release) })
 	return p
 }
 
-// alone runs action while no call is inside and none can come in, neither to the pool nor
-// to a cache. last: as gates.alone.
-func (p *Pool) alone(last bool, action func() error) error {
-	return p.gates.alone(last, func() error { return p.caches.alone(action) })
+// held is the handle.
+func (p *Pool) held() *handle {
+	if p == nil {
+		return nil
+	}
+	return &p.handle
 }
 
 // Close frees the pool and the memory of its objects, and closes its Caches. For a pool
@@ -142,88 +126,44 @@ func (p *Pool) alone(last bool, action func() error) error {
 // remain, or others have caches. The pool lives on then, and all objects are where they
 // were, except that the Caches were flushed.
 func (p *Pool) Close() error {
-	if p == nil || p.handle == nil {
-		return nil
-	}
-	err := p.alone(true, func() error {
-		if err := p.caches.release(); err != nil {
-			return err
-		}
-		cut(p, p.net)
-		return nil
-	})
-	if err == ErrClosed {
-		return nil
-	}
-	return err
-}
-
-// look lets a call in that belongs to no cache; nil: it may go on, and leaves.
-func (p *Pool) look() error {
-	if p == nil || p.handle == nil {
-		return ErrInvalid
-	}
-	if !p.gates.side[others].enter() {
-		return ErrClosed
-	}
-	return nil
-}
-
-func (p *Pool) leave() { p.gates.side[others].leave() }
-
-// closed tells whether the memory of the objects may be gone.
-func (p *Pool) closed() bool { return p.gates.side[others].closed.Load() }
-
-// ask is one question about the pool.
-func (p *Pool) ask(question func(*C.fpgo_pool) int64) (int, error) {
-	if err := p.look(); err != nil {
-		return 0, err
-	}
-	answer := question(p.handle)
-	p.leave()
-	if answer < 0 {
-		return 0, Errno(-answer)
-	}
-	return int(answer), nil
+	return end(p, p.held(), func() error { return p.caches.alone(p.caches.release) })
 }
 
 // Available is the number of objects that are not in use: in the common store and in all
 // caches. Like the other answers of this kind it is of the moment of the call.
 func (p *Pool) Available() (int, error) {
-	return p.ask(func(pool *C.fpgo_pool) int64 { return int64(C.fpgo_pool_avail_count(pool)) })
+	return p.held().ask(func() int64 { return int64(C.fpgo_pool_avail_count(p.pool)) })
 }
 
 // InUse is the number of objects that were got and not put.
 func (p *Pool) InUse() (int, error) {
-	return p.ask(func(pool *C.fpgo_pool) int64 { return int64(C.fpgo_pool_in_use_count(pool)) })
+	return p.held().ask(func() int64 { return int64(C.fpgo_pool_in_use_count(p.pool)) })
 }
 
 // IsFull tells whether all objects are available.
 func (p *Pool) IsFull() (bool, error) {
-	n, err := p.ask(func(pool *C.fpgo_pool) int64 { return int64(C.fpgo_pool_is_full(pool)) })
-	return n == 1, err
+	return p.held().tell(func() C.int { return C.fpgo_pool_is_full(p.pool) })
 }
 
 // IsEmpty tells whether all objects are in use.
 func (p *Pool) IsEmpty() (bool, error) {
-	n, err := p.ask(func(pool *C.fpgo_pool) int64 { return int64(C.fpgo_pool_is_empty(pool)) })
-	return n == 1, err
+	return p.held().tell(func() C.int { return C.fpgo_pool_is_empty(p.pool) })
 }
 
 // Memory is the number of bytes that the pool occupies, objects included.
 func (p *Pool) Memory() (int, error) {
-	return p.ask(func(pool *C.fpgo_pool) int64 { return int64(C.fpgo_pool_memory(pool)) })
+	return p.held().ask(func() int64 { return int64(C.fpgo_pool_memory(p.pool)) })
 }
 
 // Reclaim flushes all Caches of this Pool, and asks threads of other languages for what
 // theirs hold: each gives it back at its next call. It returns how many objects remain
 // there for now.
 func (p *Pool) Reclaim() (int, error) {
-	return p.ask(func(pool *C.fpgo_pool) int64 {
+	return p.held().ask(func() int64 {
 		if err := p.caches.flush(); err != 0 {
 			return err
 		}
-		return int64(C.fpgo_pool_reclaim(pool))
+		return int64(C.fpgo_pool_reclaim(p.pool))
 	})
 }
 
@@ -233,14 +173,8 @@ func (p *Pool) Reclaim() (int, error) {
 // ErrUnclean: something is wrong; ErrNoMemory; ErrBusy (Checked: a thread of another
 // language is inside a call).
 func (p *Pool) Audit() error {
-	if p == nil || p.handle == nil {
-		return ErrInvalid
-	}
-	return p.alone(false, func() error {
-		if code := C.fpgo_pool_audit(p.handle); code < 0 {
-			return Errno(-code)
-		}
-		return nil
+	return p.held().alone(func() error {
+		return p.caches.alone(func() error { return status(C.fpgo_pool_audit(p.pool)) })
 	})
 }
 
@@ -278,22 +212,12 @@ func (p *Pool) CacheSize() int {
 }
 
 // Name is the name given at create, "" if there is none.
-func (p *Pool) Name() string {
-	if p == nil {
-		return ""
-	}
-	return p.name
-}
+func (p *Pool) Name() string { return p.held().named() }
 
 // Handle is the fp_mempool * for C code of yours; nil if the pool is nil or closed. The
 // caller keeps the Pool reachable (runtime.KeepAlive) and open while C uses the handle.
 func (p *Pool) Handle() unsafe.Pointer {
-	if p.look() != nil {
-		return nil
-	}
-	handle := unsafe.Pointer(C.fpgo_pool_of(p.handle))
-	p.leave()
-	return handle
+	return p.held().pointer(func() unsafe.Pointer { return unsafe.Pointer(C.fpgo_pool_of(p.pool)) })
 }
 
 // PoolStats says where the objects are, exactly when no call is in progress, and what was
@@ -320,13 +244,13 @@ type PoolStats struct {
 
 // Stats reads the counters.
 func (p *Pool) Stats() (PoolStats, error) {
-	if err := p.look(); err != nil {
+	var s C.fp_mempool_stats
+	err := p.held().read(func() C.uint32_t {
+		s = C.fpgo_pool_stats(p.pool)
+		return s.size
+	})
+	if err != nil {
 		return PoolStats{}, err
-	}
-	s := C.fpgo_pool_stats(p.handle)
-	p.leave()
-	if s.size == 0 {
-		return PoolStats{}, ErrInvalid
 	}
 	return PoolStats{
 		Flags:            uint32(s.flags),
@@ -361,13 +285,13 @@ type PoolLeak struct {
 // Leaks lists the objects in use, in order of index. ErrNotSupported: the pool is not
 // Checked.
 func (p *Pool) Leaks() ([]PoolLeak, error) {
-	if err := p.look(); err != nil {
+	if err := p.held().look(); err != nil {
 		return nil, err
 	}
 	defer p.leave()
 	for room := C.int64_t(0); ; {
 		list := make([]C.fp_mempool_leak, room+1)
-		n := C.fpgo_pool_leaks(p.handle, &list[0], C.uint32_t(len(list)))
+		n := C.fpgo_pool_leaks(p.pool, &list[0], C.uint32_t(len(list)))
 		if n < 0 {
 			return nil, Errno(-n)
 		}

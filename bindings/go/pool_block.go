@@ -84,7 +84,7 @@ func (p *Pool) object(index uint32) []byte {
 // ring. Errors: ErrFault: no object has this index.
 func (p *Pool) Block(index uint32) (Block, error) {
 	switch {
-	case p == nil || p.handle == nil:
+	case p == nil || !p.made:
 		return Block{}, ErrInvalid
 	case p.closed():
 		return Block{}, ErrClosed
@@ -108,18 +108,15 @@ func (p *Pool) Object(index uint32) []byte {
 // IndexOf is the index of the object that data starts with. ErrFault: it is no object of
 // this pool, or not its start.
 func (p *Pool) IndexOf(data []byte) (uint32, error) {
-	index, err := p.ask(func(pool *C.fpgo_pool) int64 {
-		return int64(C.fpgo_pool_index(pool, first(data)))
+	index, err := p.held().ask(func() int64 {
+		return int64(C.fpgo_pool_index(p.pool, first(data)))
 	})
 	return uint32(index), err
 }
 
 // Contains tells whether data starts in an object of this pool, at its start or inside.
 func (p *Pool) Contains(data []byte) (bool, error) {
-	n, err := p.ask(func(pool *C.fpgo_pool) int64 {
-		return int64(C.fpgo_pool_contains(pool, first(data)))
-	})
-	return n == 1, err
+	return p.held().tell(func() C.int { return C.fpgo_pool_contains(p.pool, first(data)) })
 }
 
 // first is where data starts, if it is anywhere.
@@ -134,7 +131,7 @@ func first(data []byte) *C.uint8_t {
 // is. The next get clears it. Errors: ErrNotSupported: the pool is not Checked;
 // ErrAlready: the Block was put; ErrFault: it is of another pool.
 func (p *Pool) SetTag(b Block, tag uint64) error {
-	if err := p.look(); err != nil {
+	if err := p.held().look(); err != nil {
 		return err
 	}
 	defer p.leave()
@@ -144,8 +141,5 @@ func (p *Pool) SetTag(b Block, tag uint64) error {
 	if err := b.over(); err != nil {
 		return err
 	}
-	if code := C.fpgo_pool_set_tag(p.handle, C.uint32_t(b.index), C.uint64_t(tag)); code < 0 {
-		return Errno(-code)
-	}
-	return nil
+	return status(C.fpgo_pool_set_tag(p.pool, C.uint32_t(b.index), C.uint64_t(tag)))
 }

@@ -38,7 +38,7 @@ func (c *core) enter(p *Pool) error {
 	}
 	c.mutex.Lock()
 	if c.cache == nil {
-		if err := c.open(p.handle); err != nil {
+		if err := c.open(p.pool); err != nil {
 			c.mutex.Unlock()
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *core) get(p *Pool) (Block, error) {
 	if err := c.enter(p); err != nil {
 		return Block{}, err
 	}
-	got := C.fpgo_pool_get_one(p.handle, c.cache, agesOf(p))
+	got := C.fpgo_pool_get_one(p.pool, c.cache, agesOf(p))
 	raceGet(p, nil)
 	c.leave()
 	if got.got <= 0 {
@@ -102,7 +102,7 @@ func (c *core) put(p *Pool, b Block) error {
 		return err
 	}
 	racePut(p, nil)
-	if put := C.fpgo_pool_put_one(p.handle, c.cache, C.uint32_t(b.index)); put < 0 {
+	if put := C.fpgo_pool_put_one(p.pool, c.cache, C.uint32_t(b.index)); put < 0 {
 		b.revive()
 		return Errno(-put)
 	}
@@ -121,7 +121,7 @@ func (c *core) getInside(p *Pool, indexes []uint32) (int, error) {
 	if len(indexes) > math.MaxInt32 {
 		return 0, ErrInvalid
 	}
-	got := C.fpgo_pool_get(p.handle, c.cache, agesOf(p), table(indexes), C.uint32_t(len(indexes)))
+	got := C.fpgo_pool_get(p.pool, c.cache, agesOf(p), table(indexes), C.uint32_t(len(indexes)))
 	if got < 0 {
 		return 0, Errno(-got)
 	}
@@ -142,11 +142,8 @@ func (c *core) putInside(p *Pool, indexes []uint32, ages *C.uint32_t) (int, erro
 		return 0, ErrInvalid
 	}
 	racePut(p, indexes)
-	put := C.fpgo_pool_put(p.handle, c.cache, ages, table(indexes), C.uint32_t(len(indexes)))
-	if put < 0 {
-		return 0, Errno(-put)
-	}
-	return int(put), nil
+	put := C.fpgo_pool_put(p.pool, c.cache, ages, table(indexes), C.uint32_t(len(indexes)))
+	return counted(int64(put))
 }
 
 // room is a table for n indexes, kept for the next call.
@@ -224,9 +221,7 @@ func (s *caches) alone(action func() error) error {
 
 // release gives back what NewPool or LookupPool took. It runs alone.
 func (s *caches) release() error {
-	found := C.int(1)
 	if !s.found {
-		found = 0
 		if n := C.fpgo_pool_in_use_count(s.pool); n > 0 {
 			return fmt.Errorf("fp: %d objects of the pool are in use: %w", n, ErrBusy)
 		}
@@ -234,7 +229,7 @@ func (s *caches) release() error {
 	for c := range s.all {
 		c.drop()
 	}
-	if code := C.fpgo_pool_release(s.pool, found); code < 0 {
+	if code := C.fpgo_pool_release(s.pool, truth(s.found)); code < 0 {
 		return Errno(-code)
 	}
 	for c := range s.all {
@@ -286,12 +281,12 @@ type Cache struct {
 
 // NewCache makes a Cache. Errors: ErrNoMemory.
 func (p *Pool) NewCache() (*Cache, error) {
-	if err := p.look(); err != nil {
+	if err := p.held().look(); err != nil {
 		return nil, err
 	}
 	defer p.leave()
 	c := new(core)
-	if err := c.open(p.handle); err != nil {
+	if err := c.open(p.pool); err != nil {
 		return nil, err
 	}
 	set := p.caches
@@ -392,10 +387,7 @@ func (c *Cache) ask(question func(*C.fpgo_cache) int64) (int, error) {
 	}
 	answer := question(core.cache)
 	core.leave()
-	if answer < 0 {
-		return 0, Errno(-answer)
-	}
-	return int(answer), nil
+	return counted(answer)
 }
 
 // Get is Cache.Get, through the cache that the pool has for all.

@@ -10,7 +10,6 @@ import "C"
 import (
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -30,17 +29,16 @@ type RingOptions struct {
 // Ring is a bounded FIFO queue of fixed-size elements. Make one with NewRing; do not copy
 // it.
 type Ring struct {
-	handle   *C.fpgo_ring // never changes; the gates say whether it is still alive
+	handle
+
+	ring     *C.fpgo_ring // never changes; the handle says whether it is still alive
 	elemSize int
 	capacity int
-	name     string
 	producer uint32
 	consumer uint32
 	found    bool         // a reference by LookupRing: Close gives it back
 	spans    atomic.Int64 // open ones, where found: the library cannot tell whose they are
 	spare    sync.Pool    // elements of RingOf's single calls
-	net      net
-	gates    gates
 }
 
 // NewRing makes a ring. Errors: ErrInvalid (a value out of range), ErrNotSupported (a flag
@@ -58,19 +56,15 @@ func NewRing(options RingOptions) (*Ring, error) {
 		return nil, fmt.Errorf("fp: elements of %d bytes, not a multiple of 4 up to %d: %w",
 			size, RingElemMax, ErrInvalid)
 	}
-	var name *C.char
-	if options.Name != "" {
-		text, err := terminated(options.Name)
-		if err != nil {
-			return nil, err
-		}
-		name = (*C.char)(unsafe.Pointer(&text[0]))
-	}
-	made := C.fpgo_create(name, C.uint32_t(options.Capacity), C.uint32_t(options.ElemSize),
-		C.uint32_t(options.Producer), C.uint32_t(options.Consumer),
-		C.uint32_t(options.Flags), C.uint32_t(options.NUMANode))
-	if made.code < 0 {
-		return nil, fmt.Errorf("fp: the library refused the ring: %w", Errno(-made.code))
+	var made C.fpgo_made
+	err := create("ring", options.Name, func(name *C.char) C.int {
+		made = C.fpgo_create(name, C.uint32_t(options.Capacity), C.uint32_t(options.ElemSize),
+			C.uint32_t(options.Producer), C.uint32_t(options.Consumer),
+			C.uint32_t(options.Flags), C.uint32_t(options.NUMANode))
+		return made.code
+	})
+	if err != nil {
+		return nil, err
 	}
 	return newRing(made.ring, false), nil
 }
@@ -78,56 +72,38 @@ func NewRing(options RingOptions) (*Ring, error) {
 // LookupRing finds a ring by its name, whoever made it, and takes a reference: the ring
 // cannot be freed before this Ring is closed. Errors: ErrNotExist, ErrInvalid.
 func LookupRing(name string) (*Ring, error) {
-	if errVersion != nil {
-		return nil, errVersion
-	}
-	text, err := terminated(name)
+	var made C.fpgo_made
+	err := lookup("ring", name, func(name *C.char) C.int {
+		made = C.fpgo_lookup(name)
+		return made.code
+	})
 	if err != nil {
 		return nil, err
-	}
-	made := C.fpgo_lookup((*C.char)(unsafe.Pointer(&text[0])))
-	if made.code < 0 {
-		return nil, fmt.Errorf("fp: ring %q: %w", name, Errno(-made.code))
 	}
 	return newRing(made.ring, true), nil
 }
 
-// terminated is the string as C wants it.
-func terminated(name string) ([]byte, error) {
-	if strings.IndexByte(name, 0) >= 0 {
-		return nil, fmt.Errorf("fp: a zero byte in the name %q: %w", name, ErrInvalid)
-	}
-	return append([]byte(name), 0), nil
-}
-
-func newRing(handle *C.fpgo_ring, found bool) *Ring {
+func newRing(ring *C.fpgo_ring, found bool) *Ring {
 	r := &Ring{
-		handle:   handle,
-		elemSize: int(C.fpgo_elem_size(handle)),
-		capacity: int(C.fpgo_capacity(handle)),
-		name:     C.GoString(C.fpgo_name(handle)),
-		producer: uint32(C.fpgo_producer_sync(handle)),
-		consumer: uint32(C.fpgo_consumer_sync(handle)),
+		ring:     ring,
+		elemSize: int(C.fpgo_elem_size(ring)),
+		capacity: int(C.fpgo_capacity(ring)),
+		producer: uint32(C.fpgo_producer_sync(ring)),
+		consumer: uint32(C.fpgo_consumer_sync(ring)),
 		found:    found,
 	}
-	r.net = spread(r, func() {
-		_ = release(handle, found) // busy: it stays, as the library says it must
+	hold(r, &r.handle, C.fpgo_name(ring), func() error {
+		return status(C.fpgo_release(ring, truth(found)))
 	})
 	return r
 }
 
-// release gives back what NewRing or LookupRing took.
-func release(handle *C.fpgo_ring, found bool) error {
-	var code C.int
-	if found {
-		code = C.fpgo_unref(handle)
-	} else {
-		code = C.fpgo_destroy(handle)
+// held is the handle.
+func (r *Ring) held() *handle {
+	if r == nil {
+		return nil
 	}
-	if code < 0 {
-		return Errno(-code)
-	}
-	return nil
+	return &r.handle
 }
 
 // Close frees the ring; elements still inside are forgotten. For a ring from LookupRing it
@@ -137,37 +113,18 @@ func release(handle *C.fpgo_ring, found bool) error {
 // ErrBusy: a span is open, or references by lookup remain. The ring lives on then, and is
 // as it was.
 func (r *Ring) Close() error {
-	if r == nil || r.handle == nil {
-		return nil
-	}
-	err := r.gates.alone(true, func() error {
+	return end(r, r.held(), func() error {
 		if r.spans.Load() > 0 {
 			return ErrBusy
 		}
-		if err := release(r.handle, r.found); err != nil {
-			return err
-		}
-		cut(r, r.net)
-		return nil
+		return status(C.fpgo_release(r.ring, truth(r.found)))
 	})
-	if err == ErrClosed {
-		return nil
-	}
-	return err
 }
 
 // Reset makes the ring empty and open, and its counters zero, when the calls that other
 // goroutines are inside have finished. ErrBusy: a span is open.
 func (r *Ring) Reset() error {
-	if r == nil || r.handle == nil {
-		return ErrInvalid
-	}
-	return r.gates.alone(false, func() error {
-		if code := C.fpgo_reset(r.handle); code < 0 {
-			return Errno(-code)
-		}
-		return nil
-	})
+	return r.held().alone(func() error { return status(C.fpgo_reset(r.ring)) })
 }
 
 // CloseProducer ends the producing side: an enqueue that has returned n is delivered before
@@ -181,57 +138,35 @@ func (r *Ring) CloseProducer() error {
 		return ErrClosed
 	}
 	raceRelease(r)
-	code := C.fpgo_close(r.handle)
+	code := C.fpgo_close(r.ring)
 	r.gates.side[producers].leave()
-	if code < 0 {
-		return Errno(-code)
-	}
-	return nil
-}
-
-// ask is one question about the ring.
-func (r *Ring) ask(question func(*C.fpgo_ring) int64) (int, error) {
-	if r == nil {
-		return 0, ErrInvalid
-	}
-	if !r.gates.side[others].enter() {
-		return 0, ErrClosed
-	}
-	answer := question(r.handle)
-	r.gates.side[others].leave()
-	if answer < 0 {
-		return 0, Errno(-answer)
-	}
-	return int(answer), nil
+	return status(code)
 }
 
 // Count is the number of slots in use: elements, and slots that are reserved. Like the
 // other answers of this kind it is of the moment of the call.
 func (r *Ring) Count() (int, error) {
-	return r.ask(func(ring *C.fpgo_ring) int64 { return int64(C.fpgo_count(ring)) })
+	return r.held().ask(func() int64 { return int64(C.fpgo_count(r.ring)) })
 }
 
 // FreeCount is the capacity less Count.
 func (r *Ring) FreeCount() (int, error) {
-	return r.ask(func(ring *C.fpgo_ring) int64 { return int64(C.fpgo_free_count(ring)) })
+	return r.held().ask(func() int64 { return int64(C.fpgo_free_count(r.ring)) })
 }
 
 // IsFull tells whether all slots are in use.
 func (r *Ring) IsFull() (bool, error) {
-	n, err := r.ask(func(ring *C.fpgo_ring) int64 { return int64(C.fpgo_is_full(ring)) })
-	return n == 1, err
+	return r.held().tell(func() C.int { return C.fpgo_is_full(r.ring) })
 }
 
 // IsEmpty tells whether no slot is in use.
 func (r *Ring) IsEmpty() (bool, error) {
-	n, err := r.ask(func(ring *C.fpgo_ring) int64 { return int64(C.fpgo_is_empty(ring)) })
-	return n == 1, err
+	return r.held().tell(func() C.int { return C.fpgo_is_empty(r.ring) })
 }
 
 // IsProducerClosed tells whether CloseProducer was called; elements may still be inside.
 func (r *Ring) IsProducerClosed() (bool, error) {
-	n, err := r.ask(func(ring *C.fpgo_ring) int64 { return int64(C.fpgo_is_closed(ring)) })
-	return n == 1, err
+	return r.held().tell(func() C.int { return C.fpgo_is_closed(r.ring) })
 }
 
 // Capacity is what was asked for at create; 0 for a nil or zero Ring.
@@ -267,22 +202,12 @@ func (r *Ring) Consumer() uint32 {
 }
 
 // Name is the name given at create, "" if there is none.
-func (r *Ring) Name() string {
-	if r == nil {
-		return ""
-	}
-	return r.name
-}
+func (r *Ring) Name() string { return r.held().named() }
 
 // Handle is the fp_ring * for C code of yours; nil if the ring is nil or closed. The
 // caller keeps the Ring reachable (runtime.KeepAlive) and open while C uses the handle.
 func (r *Ring) Handle() unsafe.Pointer {
-	if r == nil || !r.gates.side[others].enter() {
-		return nil
-	}
-	handle := unsafe.Pointer(r.handle)
-	r.gates.side[others].leave()
-	return handle
+	return r.held().pointer(func() unsafe.Pointer { return unsafe.Pointer(r.ring) })
 }
 
 // RingStats are the counters of a ring, exact when no call is in progress.
@@ -303,16 +228,13 @@ type RingStats struct {
 
 // Stats reads the counters.
 func (r *Ring) Stats() (RingStats, error) {
-	if r == nil {
-		return RingStats{}, ErrInvalid
-	}
-	if !r.gates.side[others].enter() {
-		return RingStats{}, ErrClosed
-	}
-	s := C.fpgo_stats(r.handle)
-	r.gates.side[others].leave()
-	if s.size == 0 {
-		return RingStats{}, ErrInvalid
+	var s C.fp_ring_stats
+	err := r.held().read(func() C.uint32_t {
+		s = C.fpgo_stats(r.ring)
+		return s.size
+	})
+	if err != nil {
+		return RingStats{}, err
 	}
 	return RingStats{
 		Flags:          uint32(s.flags),
@@ -338,7 +260,7 @@ func (r *Ring) fits(size, n int) bool {
 // misfit says why not.
 func (r *Ring) misfit(size, n int) error {
 	switch {
-	case r == nil || r.handle == nil:
+	case r == nil || !r.made:
 		return ErrInvalid
 	case r.elemSize != size:
 		return fmt.Errorf("fp: elements of %d bytes for a ring of elements of %d: %w",

@@ -23,12 +23,9 @@ func (r *Ring) enqueue(p *C.uint8_t, n int, how C.int) (int, error) {
 		return 0, ErrClosed
 	}
 	raceEnqueue(r, unsafe.Pointer(p), n)
-	got := C.fpgo_enqueue(r.handle, p, C.uint32_t(n), how)
+	got := C.fpgo_enqueue(r.ring, p, C.uint32_t(n), how)
 	r.gates.side[producers].leave()
-	if got < 0 {
-		return 0, Errno(-got)
-	}
-	return int(got), nil
+	return counted(int64(got))
 }
 
 // dequeue is every copying call of the consumer side; p has room for n elements.
@@ -36,13 +33,10 @@ func (r *Ring) dequeue(p *C.uint8_t, n int, how C.int) (int, error) {
 	if !r.gates.side[consumers].enter() {
 		return 0, ErrClosed
 	}
-	got := C.fpgo_dequeue(r.handle, p, C.uint32_t(n), how)
+	got := C.fpgo_dequeue(r.ring, p, C.uint32_t(n), how)
 	raceDequeue(r, unsafe.Pointer(p), int(got))
 	r.gates.side[consumers].leave()
-	if got < 0 {
-		return 0, Errno(-got)
-	}
-	return int(got), nil
+	return counted(int64(got))
 }
 
 // peek is dequeue without taking.
@@ -50,13 +44,10 @@ func (r *Ring) peek(p *C.uint8_t, n int) (int, error) {
 	if !r.gates.side[consumers].enter() {
 		return 0, ErrClosed
 	}
-	got := C.fpgo_peek(r.handle, p, C.uint32_t(n))
+	got := C.fpgo_peek(r.ring, p, C.uint32_t(n))
 	raceDequeue(r, unsafe.Pointer(p), int(got))
 	r.gates.side[consumers].leave()
-	if got < 0 {
-		return 0, Errno(-got)
-	}
-	return int(got), nil
+	return counted(int64(got))
 }
 
 // ---- uint64 ----
@@ -125,12 +116,10 @@ func (r *Ring) Enqueue(v uint64) (bool, error) {
 		return false, ErrClosed
 	}
 	raceRelease(r)
-	got := C.fpgo_enqueue_u64(r.handle, C.uint64_t(v))
+	got := C.fpgo_enqueue_u64(r.ring, C.uint64_t(v))
 	r.gates.side[producers].leave()
-	if got < 0 {
-		return false, Errno(-got)
-	}
-	return got == 1, nil
+	n, err := counted(int64(got))
+	return n == 1, err
 }
 
 // Dequeue takes one element; false: the ring is empty. Errors as DequeueBurst.
@@ -141,20 +130,18 @@ func (r *Ring) Dequeue() (uint64, bool, error) {
 	if !r.gates.side[consumers].enter() {
 		return 0, false, ErrClosed
 	}
-	word := C.fpgo_dequeue_u64(r.handle)
+	word := C.fpgo_dequeue_u64(r.ring)
 	raceAcquire(r)
 	r.gates.side[consumers].leave()
-	if word.got < 0 {
-		return 0, false, Errno(-word.got)
-	}
-	return uint64(word.value), word.got == 1, nil
+	n, err := counted(int64(word.got))
+	return uint64(word.value), n == 1, err
 }
 
 // ---- bytes ----
 
 // elems is the number of elements in p, which is to hold whole ones.
 func (r *Ring) elems(p []byte) (*C.uint8_t, int, error) {
-	if r == nil || r.handle == nil {
+	if r == nil || !r.made {
 		return nil, 0, ErrInvalid
 	}
 	if len(p)%r.elemSize != 0 {

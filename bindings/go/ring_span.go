@@ -56,7 +56,7 @@ func (s *Span) reserve(r *Ring, n int, flags uint32, side int) error {
 	if !r.gates.side[side].enter() {
 		return ErrClosed
 	}
-	span := C.fpgo_reserve(r.handle, C.uint32_t(n), C.uint32_t(flags), C.int(side))
+	span := C.fpgo_reserve(r.ring, C.uint32_t(n), C.uint32_t(flags), C.int(side))
 	raceAcquire(r)
 	if r.found && span.got > 0 {
 		r.spans.Add(1)
@@ -121,7 +121,7 @@ func (s *Span) Commit(k int) error {
 		return ErrClosed
 	}
 	raceRelease(r)
-	got := C.fpgo_commit(r.handle, s.first, s.other, s.token, s.n1, s.n2, C.uint32_t(k),
+	got := C.fpgo_commit(r.ring, s.first, s.other, s.token, s.n1, s.n2, C.uint32_t(k),
 		C.int(s.side))
 	var err error
 	if got < 0 {

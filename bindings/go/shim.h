@@ -74,14 +74,17 @@ static inline fpgo_made fpgo_lookup(const char *name)
 	return made;
 }
 
+static inline int fpgo_release(fpgo_ring *ring, int found)
+{
+	return found ? fp_ring_unref((fp_ring *)ring) : fp_ring_destroy((fp_ring *)ring);
+}
+
 /* What has nothing to convert but the handle. */
 #define FPGO_RING(result, name, function) \
 	static inline result name(fpgo_ring *ring) \
 	{ \
 		return function((fp_ring *)ring); \
 	}
-FPGO_RING(int, fpgo_destroy, fp_ring_destroy)
-FPGO_RING(int, fpgo_unref, fp_ring_unref)
 FPGO_RING(int, fpgo_reset, fp_ring_reset)
 FPGO_RING(int, fpgo_close, fp_ring_close)
 FPGO_RING(int64_t, fpgo_count, fp_ring_count)
