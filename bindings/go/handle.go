@@ -15,8 +15,11 @@ import (
 )
 
 // handle is the part of an object that is the same for all kinds. Each kind embeds one,
-// beside its typed pointer for C. The methods accept nil; an object gives its handle with
-// a method `held`, which does so too.
+// beside its typed pointer for C. The methods that a user's call may reach with a nil
+// object accept nil: go through the object's method held, not straight to them.
+//
+// Calls that move elements or objects do not come through here, but enter their gate or
+// cache themselves: what is asked of C there would have to be a closure, called each time.
 type handle struct {
 	made  bool   // false: of a zero object
 	name  string // "": none
@@ -26,7 +29,8 @@ type handle struct {
 
 // ---- make and find ----
 
-// create is call with the name as C wants it; code is what the library returned.
+// create is call with the name as C wants it; code is what the library returned. Whoever
+// makes an object looks at errVersion first, then at the options, then comes here.
 func create(kind, name string, call func(name *C.char) (code C.int)) error {
 	var text *C.char
 	if name != "" {
