@@ -83,17 +83,17 @@ static void with_shapes(int threads, uint64_t steps)
 
 static void two_threads(void)
 {
-	with_shapes(2, fpt_scale(12000, 3000000));
+	with_shapes(2, fpt_scale(12000, 2000000));
 }
 
 static void four_threads(void)
 {
-	with_shapes(4, fpt_scale(6000, 1500000));
+	with_shapes(4, fpt_scale(6000, 1000000));
 }
 
 static void more_threads_than_cores(void)
 {
-	with_shapes(THREADS_MAX, fpt_scale(1300, 300000));
+	with_shapes(THREADS_MAX, fpt_scale(1300, 200000));
 }
 
 /* ---- threads that come and go all the time ---- */

@@ -91,7 +91,7 @@ static void pipeline(int getters, int putters, uint32_t count, uint32_t cache,
 	fpt_where("%d get %d put count %u cache %u flags %#x handles %d", getters,
 		  putters, count, cache, flags, handles);
 	line.p = pt_traffic_pool(count, cache, flags);
-	line.each = fpt_scale(2000, 4000000) / (uint64_t)getters;
+	line.each = fpt_scale(2000, 3000000) / (uint64_t)getters;
 	o.capacity = count;
 	CHECK_EQ(fp_ring_create(&o, &line.r), 0);
 	for (int i = 0; i < getters + putters; i++) {
@@ -183,7 +183,7 @@ static void a_single_pool_passed_from_thread_to_thread(void)
 
 	for (uint32_t flags = 0; flags <= LIBFP_CHECKED; flags += LIBFP_CHECKED)
 		for (uint32_t cache = 0; cache <= 40; cache += 8) {
-			struct relay r = { .steps = fpt_scale(800, 1000000) };
+			struct relay r = { .steps = fpt_scale(800, 600000) };
 			pthread_t t[3];
 
 			fpt_where("flags %#x cache %u", flags, cache);
@@ -251,7 +251,7 @@ static void nobody_is_refused(int threads, uint32_t hold, uint32_t cache, uint32
 	for (int i = 0; i < threads; i++) {
 		pt_user_init(&e[i].user, p, NULL, (uint32_t)i + 1, fpt_random(seed),
 			     hold);
-		e[i].steps = fpt_scale(800, 2000000);
+		e[i].steps = fpt_scale(800, 200000);
 		CHECK_EQ(pthread_create(&e[i].thread, NULL, take_what_is_due, &e[i]), 0);
 	}
 	for (int i = 0; i < threads; i++)
