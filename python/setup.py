@@ -21,6 +21,7 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "src" / "libfp"
 CDEF = (PACKAGE / "_cdef.h").read_text()
+# The glue of each part; that of rings comes first and has what all share.
 GLUES = ("_glue", "_glue_pool")
 
 # What a build of the C library needs; CMakeLists.txt first: it tells where the source is.
@@ -29,15 +30,13 @@ C_SOURCE = ("CMakeLists.txt", "LICENSE", "capi", "cmake", "pkgconfig", "src")
 # Directories that the loader searches anyway.
 SYSTEM_DIRS = re.compile(r"/(usr/)?lib(64)?(/[^/]+-linux-gnu)?/?$")
 
-SOURCE = """
-#include <libfp.h>
-#pragma GCC visibility push(hidden)
-#include "_glue.h"
-#include "_glue_pool.h"
-#pragma GCC visibility pop
-#include "_glue.c"
-#include "_glue_pool.c"
-"""
+SOURCE = "\n".join([
+    "#include <libfp.h>",
+    "#pragma GCC visibility push(hidden)",
+    *(f'#include "{glue}.h"' for glue in GLUES),
+    "#pragma GCC visibility pop",
+    *(f'#include "{glue}.c"' for glue in GLUES),
+])
 
 
 def header_version():

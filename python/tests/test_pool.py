@@ -428,7 +428,7 @@ def test_pool_made_by_c():
 
 def test_reclaim_says_what_threads_of_c_hold():
     with Pool(8, 8, "asked", cache_size=8) as pool:
-        raw = pool._core.pool
+        raw = pool._core.handle
         held, go_on = threading.Event(), threading.Event()
 
         def work():

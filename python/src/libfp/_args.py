@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import errno
 import operator
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
-from ._errors import error
+from ._errors import invalid
 from ._libfp import ffi, lib
 
 if TYPE_CHECKING:
@@ -29,14 +28,14 @@ _BURST_MAX = 2**31 - 1
 def u32(value: int, what: str) -> int:
     value = operator.index(value)
     if not 0 <= value < 2**32:
-        raise error(errno.EINVAL, f"{what} is {value}, not an unsigned 32-bit number")
+        raise invalid(f"{what} is {value}, not an unsigned 32-bit number")
     return value
 
 
 def burst(n: int) -> int:
     n = operator.index(n)
     if not 0 <= n <= _BURST_MAX:
-        raise error(errno.EINVAL, f"n is {n}, not 0 to {_BURST_MAX}")
+        raise invalid(f"n is {n}, not 0 to {_BURST_MAX}")
     return n
 
 
@@ -45,7 +44,7 @@ def encoded(name: str | None) -> Any:
         return ffi.NULL
     raw = name.encode()
     if b"\0" in raw:
-        raise error(errno.EINVAL, "a name cannot hold a NUL")
+        raise invalid("a name cannot hold a NUL")
     return raw
 
 

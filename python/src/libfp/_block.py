@@ -20,7 +20,7 @@ import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._errors import pool_error
+from ._errors import POOL
 from ._libfp import ffi, lib
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Block:
         return self.index
 
     def _gone(self) -> Exception:
-        return pool_error(errno.EALREADY, f"block {self.index} was put or detached")
+        return POOL.error(errno.EALREADY, f"block {self.index} was put or detached")
 
     def _end(self) -> None:
         """Makes this thread the one that puts; undone by _reopen()."""

@@ -85,9 +85,7 @@ _CLASSES: dict[int, type[FpError]] = {
     errno.EINVAL: InvalidArgument,
     errno.E2BIG: InvalidArgument,
     errno.ENAMETOOLONG: InvalidArgument,
-    errno.EBADF: RingDestroyed,
     errno.EPIPE: RingClosed,
-    errno.EBUSY: RingBusy,
     errno.EAGAIN: TryAgain,
     errno.EEXIST: NameTaken,
     errno.ENOENT: NotFound,
@@ -98,54 +96,58 @@ _CLASSES: dict[int, type[FpError]] = {
     errno.EALREADY: NotInUse,
     errno.EUCLEAN: Overwritten,
 }
-_POOL_CLASSES = {**_CLASSES, errno.EBADF: PoolDestroyed, errno.EBUSY: PoolBusy}
-
-_GATES: dict[int, tuple[int, str]] = {
-    lib.GLUE_DESTROYED: (errno.EBADF, "the ring was destroyed, or its reference given back"),
-    lib.GLUE_SIDE_BUSY: (errno.EBUSY, "another thread is inside this ST side"),
-    lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on the ring"),
-    lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy, reset or unref"),
-    lib.GLUE_NO_INT: (errno.EINVAL, "integers need elements of 8 bytes; use the burst calls"),
-    lib.GLUE_TORN: (errno.ECHILD, "at the fork another thread was inside the ring"),
-}
-_POOL_GATES: dict[int, tuple[int, str]] = {
-    lib.GLUE_DESTROYED: (errno.EBADF, "the pool was destroyed, or its reference given back"),
-    lib.GLUE_FORKED: (errno.ECHILD, "the pool belongs to the parent process"),
-}
 
 
-def error(code: int, text: str = "") -> FpError:
-    """The exception for an errno value, which may be negative."""
-    return _make(_CLASSES, code, text)
+def invalid(text: str) -> FpError:
+    """The exception for an argument that can never be right."""
+    return InvalidArgument(errno.EINVAL, text)
 
 
-def pool_error(code: int, text: str = "") -> FpError:
-    """The same for a pool."""
-    return _make(_POOL_CLASSES, code, text)
+class Failures:
+    """The exceptions of a part: two classes of its own, and what its glue refuses by itself."""
+
+    def __init__(
+        self,
+        destroyed: type[FpError],
+        busy: type[FpError],
+        refusals: dict[int, tuple[int, str]],
+    ) -> None:
+        self.busy = busy
+        self._classes = {**_CLASSES, errno.EBADF: destroyed, errno.EBUSY: busy}
+        self._refusals = refusals
+
+    def error(self, code: int, text: str = "") -> FpError:
+        """The exception for an errno value, which may be negative."""
+        code = abs(code)
+        text = text or ffi.string(lib.fp_strerror(code)).decode()
+        return self._classes.get(code, FpError)(code, text)
+
+    def failure(self, code: int) -> Exception:
+        """The exception for what a function of the glue returned just now on this thread."""
+        if code in self._refusals:
+            return self.error(*self._refusals[code])
+        if code == lib.GLUE_SIZE:
+            return ValueError("the buffer is not a whole number of elements")
+        return self.error(code, ffi.string(lib.glue_reason()).decode(errors="replace"))
 
 
-def _make(classes: dict[int, type[FpError]], code: int, text: str) -> FpError:
-    code = abs(code)
-    text = text or ffi.string(lib.fp_strerror(code)).decode()
-    return classes.get(code, FpError)(code, text)
-
-
-def _reason() -> str:
-    reason: str = ffi.string(lib.glue_reason()).decode(errors="replace")
-    return reason
-
-
-def failure(code: int) -> Exception:
-    """The exception for what a function of _glue.c returned just now on this thread."""
-    if code in _GATES:
-        return error(*_GATES[code])
-    if code == lib.GLUE_SIZE:
-        return ValueError("the buffer is not a whole number of elements")
-    return error(code, _reason())
-
-
-def pool_failure(code: int) -> FpError:
-    """The exception for what a function of _glue_pool.c returned just now on this thread."""
-    if code in _POOL_GATES:
-        return pool_error(*_POOL_GATES[code])
-    return pool_error(code, _reason())
+RING = Failures(
+    RingDestroyed,
+    RingBusy,
+    {
+        lib.GLUE_DESTROYED: (errno.EBADF, "the ring was destroyed, or its reference given back"),
+        lib.GLUE_SIDE_BUSY: (errno.EBUSY, "another thread is inside this ST side"),
+        lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on the ring"),
+        lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy, reset or unref"),
+        lib.GLUE_NO_INT: (errno.EINVAL, "integers need elements of 8 bytes; use the burst calls"),
+        lib.GLUE_TORN: (errno.ECHILD, "at the fork another thread was inside the ring"),
+    },
+)
+POOL = Failures(
+    PoolDestroyed,
+    PoolBusy,
+    {
+        lib.GLUE_DESTROYED: (errno.EBADF, "the pool was destroyed, or its reference given back"),
+        lib.GLUE_FORKED: (errno.ECHILD, "the pool belongs to the parent process"),
+    },
+)

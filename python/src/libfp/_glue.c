@@ -129,7 +129,7 @@ static void glue_gone(glue_ring *g)
 {
 	for (int i = 0; i < 3; i++)
 		__atomic_fetch_or(&g->gates[i].word, GATE_GONE, __ATOMIC_SEQ_CST);
-	g->ring = NULL;
+	g->handle = NULL;
 	g->owner = 0;
 }
 
@@ -137,7 +137,7 @@ static void glue_gone(glue_ring *g)
 
 static void glue_fill(glue_ring *out, fp_ring *ring, uint32_t owner)
 {
-	out->ring = ring;
+	out->handle = ring;
 	out->owner = owner;
 	out->elem_size = (uint32_t)fp_ring_elem_size(ring);
 	out->st[GLUE_PRODUCER] = fp_ring_producer_sync(ring) == LIBFP_ST;
@@ -185,7 +185,7 @@ static int glue_end(glue_ring *g, int (*end)(fp_ring *))
 
 	if (err)
 		return err;
-	err = end(g->ring);
+	err = end(g->handle);
 	if (!err)
 		glue_gone(g);
 	glue_open_gates(g, 3);
@@ -208,12 +208,12 @@ int glue_unref(glue_ring *g)
  */
 void glue_drop(glue_ring *g)
 {
-	if (!g->ring)
+	if (!g->handle)
 		return;
 	if (g->owner)
-		fp_ring_destroy(g->ring);
+		fp_ring_destroy(g->handle);
 	else
-		fp_ring_unref(g->ring);
+		fp_ring_unref(g->handle);
 	glue_gone(g);
 }
 
@@ -257,31 +257,31 @@ void glue_forked(glue_ring *g)
 int32_t glue_enqueue(glue_ring *g, const void *elems, uint64_t bytes)
 {
 	GLUE_MOVE(g, GLUE_PRODUCER, elems, bytes,
-		  fp_ring_enqueue_burst(g->ring, elems, (uint32_t)n, NULL));
+		  fp_ring_enqueue_burst(g->handle, elems, (uint32_t)n, NULL));
 }
 
 int32_t glue_enqueue_bulk(glue_ring *g, const void *elems, uint64_t bytes)
 {
 	GLUE_MOVE(g, GLUE_PRODUCER, elems, bytes,
-		  fp_ring_enqueue_bulk(g->ring, elems, (uint32_t)n, NULL));
+		  fp_ring_enqueue_bulk(g->handle, elems, (uint32_t)n, NULL));
 }
 
 int32_t glue_dequeue(glue_ring *g, void *elems, uint64_t bytes)
 {
 	GLUE_MOVE(g, GLUE_CONSUMER, elems, bytes,
-		  fp_ring_dequeue_burst(g->ring, elems, (uint32_t)n, NULL));
+		  fp_ring_dequeue_burst(g->handle, elems, (uint32_t)n, NULL));
 }
 
 int32_t glue_dequeue_bulk(glue_ring *g, void *elems, uint64_t bytes)
 {
 	GLUE_MOVE(g, GLUE_CONSUMER, elems, bytes,
-		  fp_ring_dequeue_bulk(g->ring, elems, (uint32_t)n, NULL));
+		  fp_ring_dequeue_bulk(g->handle, elems, (uint32_t)n, NULL));
 }
 
 int32_t glue_peek(glue_ring *g, void *elems, uint64_t bytes)
 {
 	GLUE_MOVE(g, GLUE_CONSUMER, elems, bytes,
-		  fp_ring_peek(g->ring, elems, (uint32_t)n));
+		  fp_ring_peek(g->handle, elems, (uint32_t)n));
 }
 
 int32_t glue_put(glue_ring *g, uint64_t value)
@@ -293,7 +293,7 @@ int32_t glue_put(glue_ring *g, uint64_t value)
 	got = glue_enter(g, GLUE_PRODUCER);
 	if (got)
 		return got;
-	got = fp_ring_enqueue_u64(g->ring, value);
+	got = fp_ring_enqueue_u64(g->handle, value);
 	glue_leave(g, GLUE_PRODUCER);
 	return got;
 }
@@ -307,7 +307,7 @@ int32_t glue_take(glue_ring *g, uint64_t *value)
 	got = glue_enter(g, GLUE_CONSUMER);
 	if (got)
 		return got;
-	got = fp_ring_dequeue_u64(g->ring, value);
+	got = fp_ring_dequeue_u64(g->handle, value);
 	glue_leave(g, GLUE_CONSUMER);
 	return got;
 }
@@ -321,8 +321,8 @@ int32_t glue_reserve(glue_ring *g, uint32_t side, uint32_t n, uint32_t flags,
 
 	if (got)
 		return got;
-	got = side == GLUE_PRODUCER ? fp_ring_reserve_enqueue(g->ring, n, flags, span) :
-				      fp_ring_reserve_dequeue(g->ring, n, flags, span);
+	got = side == GLUE_PRODUCER ? fp_ring_reserve_enqueue(g->handle, n, flags, span) :
+				      fp_ring_reserve_dequeue(g->handle, n, flags, span);
 	glue_leave(g, side);
 	return got;
 }
@@ -333,8 +333,8 @@ int32_t glue_commit(glue_ring *g, uint32_t side, fp_ring_span *span, uint32_t k)
 
 	if (got)
 		return got;
-	got = side == GLUE_PRODUCER ? fp_ring_commit_enqueue(g->ring, span, k) :
-				      fp_ring_commit_dequeue(g->ring, span, k);
+	got = side == GLUE_PRODUCER ? fp_ring_commit_enqueue(g->handle, span, k) :
+				      fp_ring_commit_dequeue(g->handle, span, k);
 	glue_leave(g, side);
 	return got;
 }
@@ -347,7 +347,7 @@ int glue_close(glue_ring *g)
 
 	if (err)
 		return err;
-	err = fp_ring_close(g->ring);
+	err = fp_ring_close(g->handle);
 	glue_leave(g, GLUE_PRODUCER);
 	return err;
 }
@@ -358,7 +358,7 @@ int glue_reset(glue_ring *g)
 
 	if (err)
 		return err;
-	err = g->guard->torn ? GLUE_TORN : fp_ring_reset(g->ring);
+	err = g->guard->torn ? GLUE_TORN : fp_ring_reset(g->handle);
 	glue_open_gates(g, 3);
 	return err;
 }
@@ -370,7 +370,7 @@ int glue_reset(glue_ring *g)
                                                             \
 		if (got)                                    \
 			return got;                         \
-		got = look(g->ring);                        \
+		got = look(g->handle);                      \
 		glue_leave_gate(g, GLUE_OTHERS);            \
 		return got;                                 \
 	}
@@ -388,7 +388,7 @@ int glue_get_stats(glue_ring *g, fp_ring_stats *io)
 	if (got)
 		return got;
 	io->size = sizeof(*io);
-	got = fp_ring_get_stats(g->ring, io);
+	got = fp_ring_get_stats(g->handle, io);
 	glue_leave_gate(g, GLUE_OTHERS);
 	return got;
 }

@@ -34,7 +34,7 @@ typedef struct glue_gate {
 } glue_gate;
 
 typedef struct glue_ring {
-	fp_ring *ring;
+	fp_ring *handle; /* NULL: destroyed, or the reference given back */
 	glue_guard *guard;
 	uint32_t elem_size;
 	uint32_t owner; /* destroyed with the glue_ring */

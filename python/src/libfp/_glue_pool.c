@@ -5,7 +5,7 @@
  *
  * Locking. Each call holds the glue_pool's mutex, for the cache is for one thread at a time.
  * cffi has released the GIL by then, so nobody waits for the mutex with the GIL in hand, and
- * libfp holds it for a bounded time. Destroy and unref take it too and leave pool NULL behind:
+ * libfp holds it for a bounded time. Destroy and unref take it too and leave the handle NULL:
  * a call comes before or after them, never beside.
  *
  * Fork. The mutex may be held by a thread that the child does not have: it is made anew, and
@@ -37,7 +37,7 @@ static int glue_pool_enter(glue_pool *g)
 
 	glue_line[0] = 0;
 	pthread_mutex_lock(glue_pool_mutex(g));
-	if (!g->pool)
+	if (!g->handle)
 		err = GLUE_DESTROYED;
 	else if (g->forked)
 		err = GLUE_FORKED;
@@ -53,7 +53,7 @@ static int glue_pool_enter_cache(glue_pool *g)
 
 	if (err || g->cache)
 		return err;
-	err = fp_mempool_cache_create(g->pool, &g->cache);
+	err = fp_mempool_cache_create(g->handle, &g->cache);
 	if (err)
 		glue_pool_leave(g);
 	return err;
@@ -64,7 +64,7 @@ static int glue_pool_enter_cache(glue_pool *g)
 static void glue_pool_fill(glue_pool *out, fp_mempool *pool, uint32_t owner)
 {
 	pthread_mutex_init(glue_pool_mutex(out), NULL);
-	out->pool = pool;
+	out->handle = pool;
 	out->owner = owner;
 }
 
@@ -112,11 +112,11 @@ static void glue_pool_drop_cache(glue_pool *g)
 static int glue_pool_free(glue_pool *g)
 {
 	/* Refused with the reason; the cache stays, so that puts need no new one. */
-	if (!g->forked && fp_mempool_in_use_count(g->pool) > 0)
-		return fp_mempool_destroy(g->pool);
+	if (!g->forked && fp_mempool_in_use_count(g->handle) > 0)
+		return fp_mempool_destroy(g->handle);
 	if (!g->forked)
 		glue_pool_drop_cache(g);
-	return fp_mempool_destroy(g->pool);
+	return fp_mempool_destroy(g->handle);
 }
 
 /* A child has no reference in its parent's registry to give back. */
@@ -125,7 +125,7 @@ static int glue_pool_release(glue_pool *g)
 	if (g->forked)
 		return 0;
 	glue_pool_drop_cache(g);
-	return fp_mempool_unref(g->pool);
+	return fp_mempool_unref(g->handle);
 }
 
 static int glue_pool_end(glue_pool *g, int (*end)(glue_pool *))
@@ -136,7 +136,7 @@ static int glue_pool_end(glue_pool *g, int (*end)(glue_pool *))
 	err = end(g);
 	g->ending = 0;
 	if (!err) {
-		g->pool = NULL;
+		g->handle = NULL;
 		g->cache = NULL;
 	}
 	return err;
@@ -152,7 +152,7 @@ int glue_pool_destroy(glue_pool *g, int64_t *in_use)
 	else if (err)
 		return err;
 	err = glue_pool_end(g, glue_pool_free);
-	*in_use = err ? fp_mempool_in_use_count(g->pool) : 0;
+	*in_use = err ? fp_mempool_in_use_count(g->handle) : 0;
 	glue_pool_leave(g);
 	return err;
 }
@@ -178,13 +178,13 @@ int64_t glue_pool_drop(glue_pool *g)
 {
 	int64_t in_use = 0;
 
-	if (g->pool && g->owner)
+	if (g->handle && g->owner)
 		glue_pool_destroy(g, &in_use);
-	else if (g->pool)
+	else if (g->handle)
 		glue_pool_unref(g);
-	if (g->pool)
+	if (g->handle)
 		glue_pool_drop_cache(g);
-	g->pool = NULL;
+	g->handle = NULL;
 	return in_use;
 }
 
@@ -197,7 +197,7 @@ void glue_pool_forked(glue_pool *g)
 	pthread_mutex_init(glue_pool_mutex(g), NULL);
 	g->forked = 1;
 	if (g->ending)
-		g->pool = NULL;
+		g->handle = NULL;
 }
 
 /* ---- objects, one at a time ---- */
@@ -210,9 +210,9 @@ int64_t glue_pool_take(glue_pool *g)
 
 	if (got)
 		return got;
-	got = fp_mempool_get_bulk_via_cache(g->pool, g->cache, &object, 1);
+	got = fp_mempool_get_bulk_via_cache(g->handle, g->cache, &object, 1);
 	if (got == 1)
-		got = fp_mempool_index(g->pool, object);
+		got = fp_mempool_index(g->handle, object);
 	else if (!got)
 		got = GLUE_NONE_LEFT;
 	glue_pool_leave(g);
@@ -226,8 +226,8 @@ int glue_pool_give(glue_pool *g, uint64_t index)
 
 	if (err)
 		return err;
-	object = fp_mempool_object(g->pool, index);
-	err = object ? fp_mempool_put_via_cache(g->pool, g->cache, object) : -EFAULT;
+	object = fp_mempool_object(g->handle, index);
+	err = object ? fp_mempool_put_via_cache(g->handle, g->cache, object) : -EFAULT;
 	glue_pool_leave(g);
 	return err;
 }
@@ -244,7 +244,7 @@ GLUE_INLINE void glue_to_indexes(glue_pool *g, void *const *objects,
 				 unsigned char *indexes, int32_t n, uint32_t width)
 {
 	for (int32_t i = 0; i < n; i++) {
-		uint64_t index = (uint64_t)fp_mempool_index(g->pool, objects[i]);
+		uint64_t index = (uint64_t)fp_mempool_index(g->handle, objects[i]);
 
 		memcpy(indexes + (uint64_t)i * width, &index, width);
 	}
@@ -257,7 +257,7 @@ GLUE_INLINE int glue_to_objects(glue_pool *g, const unsigned char *indexes,
 		uint64_t index = 0;
 
 		memcpy(&index, indexes + i * width, width);
-		objects[i] = fp_mempool_object(g->pool, index);
+		objects[i] = fp_mempool_object(g->handle, index);
 		if (!objects[i])
 			return -EFAULT;
 	}
@@ -284,7 +284,7 @@ static int32_t glue_get_all(glue_pool *g, void *indexes, uint64_t n, uint32_t wi
 
 	if (!objects)
 		return -ENOMEM;
-	got = fp_mempool_get_bulk_via_cache(g->pool, g->cache, objects, (uint32_t)n);
+	got = fp_mempool_get_bulk_via_cache(g->handle, g->cache, objects, (uint32_t)n);
 	if (width == sizeof(uint32_t))
 		glue_to_indexes(g, objects, indexes, got, sizeof(uint32_t));
 	else
@@ -306,7 +306,7 @@ static int32_t glue_put_all(glue_pool *g, const void *indexes, uint64_t n, uint3
 	else
 		put = glue_to_objects(g, indexes, objects, n, sizeof(uint64_t));
 	if (!put)
-		put = fp_mempool_put_bulk_via_cache(g->pool, g->cache, objects,
+		put = fp_mempool_put_bulk_via_cache(g->handle, g->cache, objects,
 						    (uint32_t)n);
 	glue_free_table(objects, few);
 	return put;
@@ -317,7 +317,7 @@ static int glue_enter_many(glue_pool *g, uint64_t n)
 {
 	int err = glue_pool_enter_cache(g);
 
-	if (err || n <= (uint64_t)fp_mempool_capacity(g->pool))
+	if (err || n <= (uint64_t)fp_mempool_capacity(g->handle))
 		return err;
 	glue_pool_leave(g);
 	return -EINVAL;
@@ -364,22 +364,22 @@ GLUE_POOL_LOOK(int64_t, glue_pool_flush, (glue_pool * g),
 GLUE_POOL_LOOK(int64_t, glue_pool_cached, (glue_pool * g),
 	       g->cache ? fp_mempool_cache_count(g->cache) : 0)
 GLUE_POOL_LOOK(int64_t, glue_pool_avail_count, (glue_pool * g),
-	       fp_mempool_avail_count(g->pool))
+	       fp_mempool_avail_count(g->handle))
 GLUE_POOL_LOOK(int64_t, glue_pool_in_use_count, (glue_pool * g),
-	       fp_mempool_in_use_count(g->pool))
-GLUE_POOL_LOOK(int, glue_pool_is_full, (glue_pool * g), fp_mempool_is_full(g->pool))
-GLUE_POOL_LOOK(int, glue_pool_is_empty, (glue_pool * g), fp_mempool_is_empty(g->pool))
-GLUE_POOL_LOOK(int64_t, glue_pool_memory, (glue_pool * g), fp_mempool_memory(g->pool))
+	       fp_mempool_in_use_count(g->handle))
+GLUE_POOL_LOOK(int, glue_pool_is_full, (glue_pool * g), fp_mempool_is_full(g->handle))
+GLUE_POOL_LOOK(int, glue_pool_is_empty, (glue_pool * g), fp_mempool_is_empty(g->handle))
+GLUE_POOL_LOOK(int64_t, glue_pool_memory, (glue_pool * g), fp_mempool_memory(g->handle))
 GLUE_POOL_LOOK(int64_t, glue_pool_index, (glue_pool * g, uint64_t address),
-	       fp_mempool_index(g->pool, (const void *)(uintptr_t)address))
+	       fp_mempool_index(g->handle, (const void *)(uintptr_t)address))
 GLUE_POOL_LOOK(int, glue_pool_contains, (glue_pool * g, uint64_t address),
-	       fp_mempool_contains(g->pool, (const void *)(uintptr_t)address))
-GLUE_POOL_LOOK(int, glue_pool_audit, (glue_pool * g), fp_mempool_audit(g->pool))
+	       fp_mempool_contains(g->handle, (const void *)(uintptr_t)address))
+GLUE_POOL_LOOK(int, glue_pool_audit, (glue_pool * g), fp_mempool_audit(g->handle))
 GLUE_POOL_LOOK(int, glue_pool_set_tag, (glue_pool * g, uint64_t index, uint64_t tag),
-	       fp_mempool_set_tag(g->pool, fp_mempool_object(g->pool, index), tag))
+	       fp_mempool_set_tag(g->handle, fp_mempool_object(g->handle, index), tag))
 GLUE_POOL_LOOK(int64_t, glue_pool_leaks,
 	       (glue_pool * g, fp_mempool_leak *leaks, uint32_t max),
-	       fp_mempool_leaks(g->pool, leaks, max))
+	       fp_mempool_leaks(g->handle, leaks, max))
 
 /* Own objects first: that libfp does not ask explicit caches is no reason to keep ours. */
 int64_t glue_pool_reclaim(glue_pool *g)
@@ -391,7 +391,7 @@ int64_t glue_pool_reclaim(glue_pool *g)
 	if (g->cache)
 		got = fp_mempool_cache_flush(g->cache);
 	if (got >= 0)
-		got = fp_mempool_reclaim(g->pool);
+		got = fp_mempool_reclaim(g->handle);
 	glue_pool_leave(g);
 	return got;
 }
@@ -403,7 +403,7 @@ int glue_pool_get_stats(glue_pool *g, fp_mempool_stats *io)
 	if (got)
 		return got;
 	io->size = sizeof(*io);
-	got = fp_mempool_get_stats(g->pool, io);
+	got = fp_mempool_get_stats(g->handle, io);
 	glue_pool_leave(g);
 	return got;
 }

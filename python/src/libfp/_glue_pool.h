@@ -13,7 +13,7 @@
 #define GLUE_FORKED -10012    /* the pool is the parent process's */
 
 typedef struct glue_pool {
-	fp_mempool *pool;	 /* NULL: destroyed, or the reference given back */
+	fp_mempool *handle;	 /* NULL: destroyed, or the reference given back */
 	fp_mempool_cache *cache; /* NULL: not needed so far */
 	uint32_t owner;		 /* destroyed with the glue_pool */
 	uint32_t forked;

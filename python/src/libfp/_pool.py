@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import errno
 import operator
-import os
 import warnings
-import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ._args import burst, encoded, flags, u32
 from ._block import Block, pinned
-from ._errors import PoolBusy, pool_error, pool_failure
+from ._errors import POOL, PoolBusy, invalid
+from ._handle import Handle, Kind
 from ._libfp import ffi, lib
 
 if TYPE_CHECKING:
@@ -36,11 +34,10 @@ _give = lib.glue_pool_give
 _get = lib.glue_pool_get
 _put = lib.glue_pool_put
 _NONE_LEFT = lib.GLUE_NONE_LEFT
+_failure = POOL.failure
 
 # Formats of integers of 4 or 8 bytes in this machine's order.
 _INTEGERS = frozenset(order + code for order in ("", "@", "=", "<") for code in "iIlLqQnN")
-
-_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def _drop(core: Any, drop: Any = lib.glue_pool_drop, warn: Any = warnings.warn) 
              ResourceWarning)  # fmt: skip
 
 
-class Pool:
+class Pool(Handle):
     """`count` objects of `object_size` bytes in one block of memory.
 
     count        1 to 2**31 - 1
@@ -116,10 +113,19 @@ class Pool:
     destroys the pool at the end.
     """
 
-    __slots__ = ("_core", "_lookup", "_open", "_pins", "name", "capacity", "object_size",
-                 "stride", "base", "cache_size", "__weakref__")  # fmt: skip
+    __slots__ = ("_open", "_pins", "capacity", "object_size", "stride", "base", "cache_size")
 
-    name: str | None
+    _kind = Kind(
+        "Pool",
+        POOL,
+        core="glue_pool *",
+        drop=_drop,
+        lookup=lib.glue_pool_lookup,
+        unref=lib.glue_pool_unref,
+        forked=lib.glue_pool_forked,
+        name_of=lib.fp_mempool_name,
+    )
+
     capacity: int
     object_size: int
     stride: int  # bytes from one object to the next
@@ -141,9 +147,10 @@ class Pool:
         numa_node: int | None = None,
     ) -> None:
         if cache_size == 0 or align == 0:
-            raise pool_error(errno.EINVAL, "cache_size and align are at least 1")
-        core = ffi.gc(_new("glue_pool *"), _drop)
-        failed = lib.glue_pool_create(
+            raise invalid("cache_size and align are at least 1")
+        self._begin(
+            False,
+            lib.glue_pool_create,
             encoded(name),
             u32(count, "count"),
             u32(object_size, "object_size"),
@@ -151,40 +158,17 @@ class Pool:
             u32(cache_size or 0, "cache_size"),
             flags(stats, checked, huge, prefault, numa_node),
             u32(numa_node or 0, "numa_node"),
-            core,
         )
-        if failed:
-            raise pool_failure(failed)
-        self._bind(core, False)
 
-    @classmethod
-    def lookup(cls, name: str) -> Pool:
-        """The pool of that name, made in Python or in C, with a reference to it.
-
-        Give the reference back with unref(); as a context manager it does so at the end.
-        """
-        core = ffi.gc(_new("glue_pool *"), _drop)
-        failed = lib.glue_pool_lookup(encoded(name), core)
-        if failed:
-            raise pool_failure(failed)
-        self = cls.__new__(cls)
-        self._bind(core, True)
-        return self
-
-    def _bind(self, core: Any, by_lookup: bool) -> None:
-        pool = core.pool
-        self._core = core
-        self._lookup = by_lookup
+    def _bind(self, core: Any) -> None:
+        pool = core.handle
         self._open = [True]  # taken out while somebody destroys
         self._pins: set[int] = set()
-        name = lib.fp_mempool_name(pool)
-        self.name = ffi.string(name).decode(errors="replace") if name else None
         self.capacity = lib.fp_mempool_capacity(pool)
         self.object_size = lib.fp_mempool_object_size(pool)
         self.stride = lib.fp_mempool_stride(pool)
         self.cache_size = lib.fp_mempool_cache_size(pool)
         self.base = int(ffi.cast("uintptr_t", lib.fp_mempool_base(pool)))
-        _pools.add(self)
 
     # ---- blocks ----
 
@@ -194,7 +178,7 @@ class Pool:
         if index < 0:
             if index == _NONE_LEFT:
                 return None
-            raise pool_failure(index)
+            raise _failure(index)
         return Block(self, index)
 
     def put(self, block: Block) -> None:
@@ -207,7 +191,7 @@ class Pool:
         block._end()
         failed = _give(self._core, block.index)
         if failed:
-            refused = pool_failure(failed)
+            refused = _failure(failed)
             if failed != -errno.EALREADY:
                 block._reopen()
             raise refused
@@ -227,7 +211,7 @@ class Pool:
             room = _new("uint32_t[]", [block.index for block in ended])
             put: int = _put(self._core, room, len(ended), 4)
             if put < 0:
-                raise pool_failure(put)
+                raise _failure(put)
         except BaseException:
             for block in ended:
                 block._reopen()
@@ -245,18 +229,18 @@ class Pool:
             raise TypeError(f"not a Block but a {type(block).__name__}")
         pool = block._pool
         if pool is not self and (pool.base, pool.stride) != (self.base, self.stride):
-            raise pool_error(errno.EFAULT, "a block of another pool")
+            raise POOL.error(errno.EFAULT, "a block of another pool")
 
     # ---- indexes ----
 
     def get_indexes(self, n: int) -> memoryview:
         """Gets n objects, or none (an empty memoryview), as indexes in new memory (format "I")."""
         if burst(n) > self.capacity:
-            raise pool_error(errno.EINVAL, f"{n} objects of a pool of {self.capacity}")
+            raise invalid(f"{n} objects of a pool of {self.capacity}")
         room = bytearray(4 * n)
         got = _get(self._core, _from_buffer(_CHARS, room, True), n, 4)
         if got < 0:
-            raise pool_failure(got)
+            raise _failure(got)
         return memoryview(room)[: 4 * got].cast("I")
 
     def get_indexes_into(self, room: Writable) -> int:
@@ -266,7 +250,7 @@ class Pool:
         got: int = _get(self._core, memory, len(memory) // width, width)
         if got < 0:
             del memory
-            raise pool_failure(got)
+            raise _failure(got)
         return got
 
     def put_indexes(self, indexes: Readable) -> int:
@@ -280,7 +264,7 @@ class Pool:
         put: int = _put(self._core, memory, len(memory) // width, width)
         if put < 0:
             del memory
-            raise pool_failure(put)
+            raise _failure(put)
         return put
 
     # ---- the whole memory ----
@@ -316,7 +300,7 @@ class Pool:
         """The address of an object, for C code."""
         index = operator.index(index)
         if not 0 <= index < self.capacity:
-            raise pool_error(errno.EFAULT, f"{index} is no index of a pool of {self.capacity}")
+            raise POOL.error(errno.EFAULT, f"{index} is no index of a pool of {self.capacity}")
         return self.base + index * self.stride
 
     def index_of(self, address: int) -> int:
@@ -331,16 +315,16 @@ class Pool:
 
     def flush(self) -> int:
         """Makes the objects at hand here available to everybody. Returns how many."""
-        return self._call(lib.glue_pool_flush)
+        return self._look(lib.glue_pool_flush)
 
     def reclaim(self) -> int:
         """Flushes, and asks C threads to do so at their next call. Returns what they still hold."""
-        return self._call(lib.glue_pool_reclaim)
+        return self._look(lib.glue_pool_reclaim)
 
     @property
     def cached(self) -> int:
         """Objects at hand in this Python object."""
-        return self._call(lib.glue_pool_cached)
+        return self._look(lib.glue_pool_cached)
 
     # ---- life ----
 
@@ -351,26 +335,14 @@ class Pool:
         says how many), arrays over its memory exist, or references by lookup() are out. A pool
         nobody refers to, nor to any block or array of it, is freed without it.
         """
-        if self._lookup and self._core.pool:
-            raise pool_error(errno.EBUSY, "this object has a reference from lookup(): unref() it")
+        if self._lookup and self._core.handle:
+            raise POOL.error(errno.EBUSY, "this object has a reference from lookup(): unref() it")
         in_use = _new("int64_t *")
-        failed = self._end(lambda: lib.glue_pool_destroy(self._core, in_use))
-        if failed and failed != lib.GLUE_DESTROYED:
-            refused = pool_failure(failed)
-            if isinstance(refused, PoolBusy):
-                refused.in_use = in_use[0]
-            raise refused
-
-    def unref(self) -> None:
-        """Gives back the reference of lookup(); using the object afterwards raises PoolDestroyed.
-
-        Raises PoolBusy while arrays, or views of blocks, that were made from this object exist.
-        """
-        if not self._lookup:
-            raise pool_error(errno.EINVAL, "this object has no reference from lookup()")
-        failed = self._end(lambda: lib.glue_pool_unref(self._core))
-        if failed:
-            raise pool_failure(failed)
+        try:
+            self._ended(lambda core: lib.glue_pool_destroy(core, in_use))
+        except PoolBusy as refused:
+            refused.in_use = refused.in_use or in_use[0]
+            raise
 
     def _end(self, end: Any) -> int:
         """Calls end unless somebody can reach the memory, and sees to it that nobody will."""
@@ -387,50 +359,22 @@ class Pool:
                 busy = PoolBusy(errno.EBUSY, "views of blocks, or arrays over the pool, exist")
                 busy.in_use = max(0, lib.glue_pool_in_use_count(self._core))
                 raise busy
-            failed = end()
+            failed = end(self._core)
         finally:
             if failed:
                 self._open.append(True)
         return failed
 
     def _gone(self) -> Exception:
-        if self._core.pool:
-            return pool_error(errno.EBUSY, "another thread is inside destroy or unref")
-        return pool_failure(lib.GLUE_DESTROYED)
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            if not self._lookup:
-                self.destroy()
-            elif self._core.pool:
-                self.unref()
-        except PoolBusy:
-            if kind is None:
-                raise
-            # Blocks and arrays in the traceback keep it: it is freed with the last of them.
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Pool belongs to its process: it cannot be copied or pickled")
+        if self._core.handle:
+            return POOL.error(errno.EBUSY, "another thread is inside destroy or unref")
+        return _failure(lib.GLUE_DESTROYED)
 
     # ---- inspection ----
 
-    def _call(self, call: Any, *arguments: Any) -> int:
-        got: int = call(self._core, *arguments)
-        if got < 0:
-            raise pool_failure(got)
-        return got
-
     def audit(self) -> None:
         """Checks the whole pool; Overwritten if something is wrong. C must not use it meanwhile."""
-        self._call(lib.glue_pool_audit)
+        self._look(lib.glue_pool_audit)
 
     def set_tag(self, index: int, tag: int) -> None:
         """Notes a number with an object in use, for leaks(). Checked pools only."""
@@ -445,60 +389,38 @@ class Pool:
         return [Leak(k.index, k.thread, k.tag, k.since_ns, k.age_ns) for k in room[0:count]]
 
     @property
-    def handle(self) -> int:
-        """The address of the fp_mempool, for C code; valid until destroy()."""
-        pool = self._core.pool
-        if not pool:
-            raise pool_failure(lib.GLUE_DESTROYED)
-        return int(ffi.cast("uintptr_t", pool))
-
-    @property
     def available(self) -> int:
         """Objects not in use, wherever they are."""
-        return self._call(lib.glue_pool_avail_count)
+        return self._look(lib.glue_pool_avail_count)
 
     @property
     def in_use(self) -> int:
         """Objects in use."""
-        return self._call(lib.glue_pool_in_use_count)
+        return self._look(lib.glue_pool_in_use_count)
 
     @property
     def is_full(self) -> bool:
         """Whether all objects are available."""
-        return self._call(lib.glue_pool_is_full) == 1
+        return self._look(lib.glue_pool_is_full) == 1
 
     @property
     def is_empty(self) -> bool:
         """Whether all objects are in use."""
-        return self._call(lib.glue_pool_is_empty) == 1
+        return self._look(lib.glue_pool_is_empty) == 1
 
     @property
     def memory(self) -> int:
         """Bytes that the pool occupies, objects included."""
-        return self._call(lib.glue_pool_memory)
+        return self._look(lib.glue_pool_memory)
 
     @property
     def stats(self) -> PoolStats:
-        io = _new("fp_mempool_stats *")
-        failed = lib.glue_pool_get_stats(self._core, io)
-        if failed:
-            raise pool_failure(failed)
-        return PoolStats(
-            io.capacity, io.available, io.in_use, io.in_depot, io.in_own_cache,
-            io.in_other_caches, io.in_explicit_caches, io.thread_caches, io.explicit_caches,
-            io.gets, io.objects_got, io.puts, io.objects_put, io.failures, io.cache_hits,
-            io.depot_exchanges, io.misuses, bool(io.flags & lib.LIBFP_POOL_STATS_COUNTED),
-        )  # fmt: skip
+        return self._read(
+            PoolStats,
+            "fp_mempool_stats *",
+            lib.glue_pool_get_stats,
+            counted=lib.LIBFP_POOL_STATS_COUNTED,
+        )
 
-    def __repr__(self) -> str:
-        name = f" {self.name!r}" if self.name is not None else ""
-        gone = "" if self._core.pool else ", destroyed"
-        return f"<libfp.Pool{name}: {self.capacity} objects of {self.object_size} bytes{gone}>"
-
-
-def _after_fork() -> None:
-    for pool in list(_pools):
-        lib.glue_pool_forked(pool._core)
-
-
-os.register_at_fork(after_in_child=_after_fork)
+    def _about(self) -> str:
+        return f"{self.capacity} objects of {self.object_size} bytes"

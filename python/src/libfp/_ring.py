@@ -6,15 +6,13 @@ Every method is one call into _glue.c, which releases the GIL and guards against
 
 from __future__ import annotations
 
-import errno
-import os
 import weakref
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ._args import burst, encoded, flags, u32
-from ._errors import RingBusy, error, failure
+from ._errors import RING, invalid
+from ._handle import Handle, Kind
 from ._libfp import ffi, lib
 from ._span import Span, shaped
 
@@ -37,10 +35,10 @@ _dequeue = lib.glue_dequeue
 _dequeue_bulk = lib.glue_dequeue_bulk
 _put = lib.glue_put
 _take = lib.glue_take
+_failure = RING.failure
 
 # What the Python objects on one ring share, by the ring's address.
 _guards: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-_rings: weakref.WeakSet[Ring] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,10 @@ def _side(value: int | str, what: str) -> int:
     try:
         return _SIDES[value]
     except KeyError:
-        raise error(errno.EINVAL, f"{what} is {value!r}, not 'mt' or 'st'") from None
+        raise invalid(f"{what} is {value!r}, not 'mt' or 'st'") from None
 
 
-class Ring:
+class Ring(Handle):
     """A bounded FIFO of `capacity` elements of `elem_size` bytes.
 
     capacity   1 to 2**30, exactly
@@ -89,10 +87,19 @@ class Ring:
     a count or None, never an exception. Use as a context manager destroys the ring at the end.
     """
 
-    __slots__ = ("_core", "_guard", "_lookup", "name", "capacity", "elem_size",
-                 "producer", "consumer", "__weakref__")  # fmt: skip
+    __slots__ = ("_guard", "capacity", "elem_size", "producer", "consumer")
 
-    name: str | None
+    _kind = Kind(
+        "Ring",
+        RING,
+        core="glue_ring *",
+        drop=lib.glue_drop,
+        lookup=lib.glue_lookup,
+        unref=lib.glue_unref,
+        forked=lib.glue_forked,
+        name_of=lib.fp_ring_name,
+    )
+
     capacity: int
     elem_size: int
     producer: int
@@ -112,8 +119,9 @@ class Ring:
         prefault: bool = False,
         numa_node: int | None = None,
     ) -> None:
-        core = ffi.gc(_new("glue_ring *"), lib.glue_drop)
-        failed = lib.glue_create(
+        self._begin(
+            False,
+            lib.glue_create,
             encoded(name),
             u32(capacity, "capacity"),
             u32(elem_size, "elem_size"),
@@ -121,39 +129,15 @@ class Ring:
             _side(consumer, "consumer"),
             flags(stats, checked, huge, prefault, numa_node),
             u32(numa_node or 0, "numa_node"),
-            core,
         )
-        if failed:
-            raise failure(failed)
-        self._bind(core, False)
 
-    @classmethod
-    def lookup(cls, name: str) -> Ring:
-        """The ring of that name, made in Python or in C, with a reference to it.
-
-        Give the reference back with unref(); as a context manager it does so at the end.
-        """
-        core = ffi.gc(_new("glue_ring *"), lib.glue_drop)
-        failed = lib.glue_lookup(encoded(name), core)
-        if failed:
-            raise failure(failed)
-        self = cls.__new__(cls)
-        self._bind(core, True)
-        return self
-
-    def _bind(self, core: Any, by_lookup: bool) -> None:
-        ring = core.ring
-        address = int(ffi.cast("uintptr_t", ring))
-        self._guard = core.guard = _guards.setdefault(address, _new("glue_guard *"))
-        self._core = core
-        self._lookup = by_lookup
-        name = lib.fp_ring_name(ring)
-        self.name = ffi.string(name).decode(errors="replace") if name else None
+    def _bind(self, core: Any) -> None:
+        ring = core.handle
+        self._guard = core.guard = _guards.setdefault(self.handle, _new("glue_guard *"))
         self.capacity = lib.fp_ring_capacity(ring)
         self.elem_size = lib.fp_ring_elem_size(ring)
         self.producer = lib.fp_ring_producer_sync(ring)
         self.consumer = lib.fp_ring_consumer_sync(ring)
-        _rings.add(self)
 
     # ---- enqueue ----
 
@@ -163,7 +147,7 @@ class Ring:
         got: int = _enqueue(self._core, memory, len(memory))
         if got < 0:
             del memory
-            raise failure(got)
+            raise _failure(got)
         return got
 
     def enqueue_bulk(self, elems: Readable) -> int:
@@ -172,14 +156,14 @@ class Ring:
         got: int = _enqueue_bulk(self._core, memory, len(memory))
         if got < 0:
             del memory
-            raise failure(got)
+            raise _failure(got)
         return got
 
     def enqueue(self, value: int) -> bool:
         """Enqueues one integer (elements of 8 bytes). False: the ring is full."""
         got: int = _put(self._core, value)
         if got < 0:
-            raise failure(got)
+            raise _failure(got)
         return got == 1
 
     # ---- dequeue ----
@@ -196,7 +180,7 @@ class Ring:
     def dequeue_bulk(self, n: int) -> memoryview:
         """Dequeues n elements, or none (an empty memoryview), as dequeue_burst()."""
         if burst(n) > self.capacity:
-            raise error(errno.EINVAL, f"a bulk of {n} from a ring of {self.capacity}")
+            raise invalid(f"a bulk of {n} from a ring of {self.capacity}")
         return self._fetch(_dequeue_bulk, n)
 
     def peek(self, n: int) -> memoryview:
@@ -207,7 +191,7 @@ class Ring:
         room = bytearray(n * self.elem_size)
         got = fetch(self._core, _from_buffer(_CHARS, room, True), len(room))
         if got < 0:
-            raise failure(got)
+            raise _failure(got)
         return shaped(memoryview(room)[: got * self.elem_size], self.elem_size)
 
     def dequeue_into(self, room: Writable) -> int:
@@ -216,7 +200,7 @@ class Ring:
         got: int = _dequeue(self._core, memory, len(memory))
         if got < 0:
             del memory
-            raise failure(got)
+            raise _failure(got)
         return got
 
     def dequeue_into_bulk(self, room: Writable) -> int:
@@ -225,7 +209,7 @@ class Ring:
         got: int = _dequeue_bulk(self._core, memory, len(memory))
         if got < 0:
             del memory
-            raise failure(got)
+            raise _failure(got)
         return got
 
     def dequeue(self) -> int | None:
@@ -233,7 +217,7 @@ class Ring:
         value = _new(_U64)
         got = _take(self._core, value)
         if got < 0:
-            raise failure(got)
+            raise _failure(got)
         return value[0] if got else None
 
     # ---- spans ----
@@ -251,18 +235,18 @@ class Ring:
         flags = lib.LIBFP_RING_BULK if bulk else 0
         got = lib.glue_reserve(self._core, side, burst(n), flags, raw)
         if got < 0:
-            raise failure(got)
+            raise _failure(got)
         return Span(self, self._core, side, raw, got if takes_all else 0)
 
     # ---- life ----
 
     def close(self) -> None:
         """Ends the producing side: enqueues raise RingClosed, dequeues once all was taken."""
-        self._call(lib.glue_close)
+        self._look(lib.glue_close)
 
     def reset(self) -> None:
         """Makes the ring empty and open, its counters 0. No other thread may be inside."""
-        self._call(lib.glue_reset)
+        self._look(lib.glue_reset)
 
     def destroy(self) -> None:
         """Frees the ring; using it afterwards raises RingDestroyed. Again does nothing.
@@ -270,107 +254,48 @@ class Ring:
         Raises RingBusy, and frees nothing, while references by lookup() or spans are out or
         another thread is inside a call. A ring nobody refers to is freed without it.
         """
-        address = int(ffi.cast("uintptr_t", self._core.ring))
-        failed = lib.glue_destroy(self._core)
-        if failed == lib.GLUE_DESTROYED:
-            return
-        if failed:
-            raise failure(failed)
-        _guards.pop(address, None)
-
-    def unref(self) -> None:
-        """Gives back the reference of lookup(); using the object afterwards raises RingDestroyed."""
-        if not self._lookup:
-            raise error(errno.EINVAL, "this object has no reference from lookup()")
-        self._call(lib.glue_unref)
-
-    def __enter__(self) -> Ring:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            if not self._lookup:
-                self.destroy()
-            elif self._core.ring:
-                self.unref()
-        except RingBusy:
-            if kind is None:
-                raise
-            # Spans in the traceback keep it: it is freed with the last of them.
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Ring belongs to its process: it cannot be copied or pickled")
+        address = int(ffi.cast("uintptr_t", self._core.handle))
+        if self._ended(lib.glue_destroy):
+            _guards.pop(address, None)
 
     # ---- inspection ----
-
-    def _call(self, call: Any) -> int:
-        got: int = call(self._core)
-        if got < 0:
-            raise failure(got)
-        return got
-
-    @property
-    def handle(self) -> int:
-        """The address of the fp_ring, for C code; valid until destroy()."""
-        ring = self._core.ring
-        if not ring:
-            raise failure(lib.GLUE_DESTROYED)
-        return int(ffi.cast("uintptr_t", ring))
 
     @property
     def count(self) -> int:
         """Slots in use."""
-        return self._call(lib.glue_count)
+        return self._look(lib.glue_count)
 
     @property
     def free_count(self) -> int:
         """Slots not in use."""
-        return self._call(lib.glue_free_count)
+        return self._look(lib.glue_free_count)
 
     @property
     def is_full(self) -> bool:
-        return self._call(lib.glue_is_full) == 1
+        return self._look(lib.glue_is_full) == 1
 
     @property
     def is_empty(self) -> bool:
-        return self._call(lib.glue_is_empty) == 1
+        return self._look(lib.glue_is_empty) == 1
 
     @property
     def is_closed(self) -> bool:
         """Whether close() was called; elements may still be inside."""
-        return self._call(lib.glue_is_closed) == 1
+        return self._look(lib.glue_is_closed) == 1
 
     @property
     def stats(self) -> RingStats:
-        io = _new("fp_ring_stats *")
-        failed = lib.glue_get_stats(self._core, io)
-        if failed:
-            raise failure(failed)
-        return RingStats(
-            io.enqueued, io.dequeued, io.refused_full, io.refused_empty, io.voided,
-            io.high_water, io.count, io.unpublished, io.void_pending, io.blocked_since_ns,
-            io.blocked_by, bool(io.flags & lib.LIBFP_RING_STATS_COUNTED),
-            bool(io.flags & lib.LIBFP_RING_STATS_BLOCKED),
-        )  # fmt: skip
-
-    def __repr__(self) -> str:
-        name = f" {self.name!r}" if self.name is not None else ""
-        gone = "" if self._core.ring else ", destroyed"
-        sides = ["MT", "ST"]
-        return (
-            f"<libfp.Ring{name}: {self.capacity} elements of {self.elem_size} bytes, "
-            f"producer {sides[self.producer]}, consumer {sides[self.consumer]}{gone}>"
+        return self._read(
+            RingStats,
+            "fp_ring_stats *",
+            lib.glue_get_stats,
+            counted=lib.LIBFP_RING_STATS_COUNTED,
+            blocked=lib.LIBFP_RING_STATS_BLOCKED,
         )
 
-
-def _after_fork() -> None:
-    for ring in list(_rings):
-        lib.glue_forked(ring._core)
-
-
-os.register_at_fork(after_in_child=_after_fork)
+    def _about(self) -> str:
+        sides = ["MT", "ST"]
+        return (
+            f"{self.capacity} elements of {self.elem_size} bytes, "
+            f"producer {sides[self.producer]}, consumer {sides[self.consumer]}"
+        )

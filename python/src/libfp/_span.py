@@ -13,13 +13,12 @@ holds the ring, so that memory which somebody can reach is never freed.
 
 from __future__ import annotations
 
-import errno
 import functools
 import itertools
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ._errors import InvalidArgument, error, failure
+from ._errors import RING, InvalidArgument, invalid
 from ._libfp import ffi, lib
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ class Span:
         try:
             return self._leases[0]
         except IndexError:
-            raise error(errno.EINVAL, "the span was committed") from None
+            raise invalid("the span was committed") from None
 
     def _release_views(self) -> None:
         views, self._views = self._views, None
@@ -144,20 +143,20 @@ class Span:
             return 0
         lease = self._lease()
         if not 0 <= k <= self._count:
-            raise error(errno.EINVAL, f"k is {k}, not 0 to {self._count}")
+            raise invalid(f"k is {k}, not 0 to {self._count}")
         if lease.given_up and k != self._count:
-            raise error(errno.EINVAL, "an MT consumer commits all that it reserved")
+            raise invalid("an MT consumer commits all that it reserved")
         try:
             self._leases.remove(lease)
         except ValueError:
-            raise error(errno.EINVAL, "the span was committed") from None
+            raise invalid("the span was committed") from None
         self._release_views()
         if lease.pins:
             self._leases.append(lease)
             raise BufferError("slices or arrays made from the span's views still exist")
         got = lease.commit(k)
         if got < 0:
-            failed = failure(got)
+            failed = RING.failure(got)
             if not isinstance(failed, (BrokenPipeError, InvalidArgument)):
                 self._leases.append(lease)  # refused: it is still open
             raise failed
