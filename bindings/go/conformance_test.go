@@ -254,7 +254,7 @@ func TestConformance(t *testing.T) {
 
 // The last step of each case of a planted script is wrong: a driver that is awake says so.
 func TestConformanceFindsWhatIsPlanted(t *testing.T) {
-	for _, file := range []string{"planted.json", "mempool_planted.json"} {
+	for _, file := range []string{"ring_planted.json", "mempool_planted.json"} {
 		forEachCase(t, file, func(name string, script []fields, p player) {
 			if _, failed, failure := runCase(p, script); failed != len(script) {
 				t.Errorf("%s: the mistake in step %d was not found, but %d: %q", name,

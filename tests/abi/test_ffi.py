@@ -32,23 +32,21 @@ def test_all_of_the_description_works_through_libffi(library):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# The driver of each part, its script and its script of mistakes.
-PARTS = {"ring": ("LIBFP_FFI_RING", "ring.json", "planted.json"),
-         "mempool": ("LIBFP_FFI_MEMPOOL", "mempool.json", "mempool_planted.json")}
+# The driver of each part; its script and its script of mistakes have its name.
+PARTS = {"ring": "LIBFP_FFI_RING", "mempool": "LIBFP_FFI_MEMPOOL"}
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_script_of_all_languages_passes_through_libffi(library, part):
-    driver, script, _ = PARTS[part]
-    done = through_ffi(library, DESCRIPTION, driver, SCRIPTS / script)
+    done = through_ffi(library, DESCRIPTION, PARTS[part], SCRIPTS / f"{part}.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert " 0 runs failed" in done.stdout
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_mistakes_of_the_planted_script_are_found_through_libffi(library, part):
-    driver, _, planted = PARTS[part]
-    done = through_ffi(library, DESCRIPTION, driver, "--planted", SCRIPTS / planted)
+    done = through_ffi(library, DESCRIPTION, PARTS[part], "--planted",
+                       SCRIPTS / f"{part}_planted.json")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEN(a) (sizeof(a) / sizeof((a)[0]))
-
 /* ---- arguments ---- */
 
 static struct things *things(struct run *run)
@@ -22,18 +20,14 @@ static struct things *things(struct run *run)
 	return run->things;
 }
 
-static fp_mempool *pool_of(struct run *run, const json_t *step)
+static struct handle *cache_named(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_named(run, step)->pool;
-
-	if (!pool)
-		fail(run, "there is no such pool");
-	return script_null(step, "pool") ? NULL : pool;
+	return NAMED(things(run)->caches, script_string(step, "cache", "c"));
 }
 
 static fp_mempool_cache *cache_of(struct run *run, const json_t *step)
 {
-	fp_mempool_cache *cache = cache_named(run, step)->cache;
+	fp_mempool_cache *cache = cache_named(run, step)->handle;
 
 	if (!cache)
 		fail(run, "there is no such cache");
@@ -87,26 +81,11 @@ static void let_go(struct run *run, void *const *objects, int64_t n)
 
 /* ---- create and its kin ---- */
 
-static void *no_memory(void *ctx, uint64_t size, uint64_t align)
-{
-	(void)ctx, (void)size, (void)align;
-	return NULL;
-}
-
-static void frees_nothing(void *ctx, void *ptr, uint64_t size, uint64_t align)
-{
-	(void)ctx, (void)ptr, (void)size, (void)align;
-}
-
-/* The options as they lie in memory, with what a newer caller may have behind them. */
-struct options {
-	uint64_t space[(sizeof(fp_mempool_opts) + 64) / 8];
-	fp_allocator allocator;
-	struct walk {
-		int64_t stop; /* what the object with index 1 returns */
-		uint32_t calls;
-		int wrong;
-	} walk;
+/* A walk over all objects, by the constructor or by for_each. */
+struct walk {
+	int64_t stop; /* what the object with index 1 returns */
+	uint32_t calls;
+	int wrong;
 };
 
 /* The constructor, and what for_each calls. Fills the object with its index. */
@@ -120,29 +99,18 @@ static int visit(void *object, uint32_t index, void *user)
 }
 
 static const fp_mempool_opts *options(const struct run *run, const json_t *step,
-				      struct options *o)
+				      struct options *o, struct walk *walk)
 {
 	fp_mempool_opts opts = LIBFP_MEMPOOL_OPTS_INIT;
-	unsigned char *at = (unsigned char *)o->space;
-	const char *allocator = script_string(step, "allocator", NULL);
-	int64_t tail = script_integer(step, "tail", 0);
 
-	memset(o, 0, sizeof(*o));
-	if (allocator) {
-		o->allocator = (fp_allocator)LIBFP_ALLOCATOR_INIT;
-		o->allocator.alloc = strcmp(allocator, "fails") ? NULL : no_memory;
-		o->allocator.free = frees_nothing;
-		opts.allocator = &o->allocator;
-	}
 	if (json_object_get(step, "constructor")) {
-		o->walk.stop = script_integer(step, "constructor", 0);
+		walk->stop = script_integer(step, "constructor", 0);
 		opts.constructor = visit;
-		opts.user = &o->walk;
+		opts.user = walk;
 	}
-	opts.size = (uint32_t)script_integer(step, "size", (int64_t)sizeof(opts) + tail);
-	opts.flags = (uint32_t)script_integer(step, "flags", 0) |
-		     (script_integer(step, "stats", 0) ? LIBFP_STATS : 0) |
-		     (script_integer(step, "checked", 0) ? LIBFP_CHECKED : 0) |
+	opts.allocator = option_allocator(step, o);
+	opts.size = option_size(step, sizeof(opts));
+	opts.flags = option_flags(step) |
 		     (script_integer(step, "no_cache", 0) ? LIBFP_POOL_NO_CACHE : 0) |
 		     (run->sides[0] == LIBFP_ST ? LIBFP_POOL_ST_GET : 0) |
 		     (run->sides[1] == LIBFP_ST ? LIBFP_POOL_ST_PUT : 0);
@@ -152,148 +120,130 @@ static const fp_mempool_opts *options(const struct run *run, const json_t *step,
 	opts.align = (uint32_t)script_integer(step, "align", 0);
 	opts.cache_size = (uint32_t)script_integer(step, "cache_size", 0);
 	opts.max_threads = (uint32_t)script_integer(step, "max_threads", 0);
-	if (script_integer(step, "odd_address", 0))
-		at += 4;
-	memcpy(at, &opts, sizeof(opts));
-	memset(at + sizeof(opts), 1, (size_t)tail);
-	return script_null(step, "opts") ? NULL : (void *)at;
+	return options_of(step, o, &opts, sizeof(opts));
 }
 
-/* Keeps a new pool under its name; a refused call must not have touched `out`. */
-static void keep_pool(struct run *run, const json_t *step, struct outcome *o,
-		      fp_mempool *pool, const fp_mempool *before)
+static void do_create(struct run *run, const json_t *step)
 {
-	if (o->got == 0)
-		pool_named(run, step)->pool = pool;
-	else if (pool != before)
-		fail(run, "failed, but changed its output");
-}
-
-static void do_create(struct run *run, const json_t *step, struct outcome *o)
-{
-	fp_mempool *before = (void *)&run->step, *pool = before;
+	fp_mempool *pool = no_handle(run);
+	struct walk walk = { 0 };
 	struct options space;
 
-	o->got = fp_mempool_create(options(run, step, &space),
-				   script_null(step, "out") ? NULL : &pool);
-	keep_pool(run, step, o, pool, before);
-	if (space.walk.wrong || (o->got == 0 && json_object_get(step, "constructor") &&
-				 space.walk.calls != fp_mempool_capacity(pool)))
+	run->got = fp_mempool_create(options(run, step, &space, &walk),
+				     script_null(step, "out") ? NULL : &pool);
+	keep(run, handle_named(run, step), pool);
+	if (walk.wrong || (run->got == 0 && json_object_get(step, "constructor") &&
+			   walk.calls != fp_mempool_capacity(pool)))
 		fail(run, "the constructor was not called once for each index in order");
 }
 
-static void do_opts_init(struct run *run, const json_t *step, struct outcome *o)
+static void do_opts_init(struct run *run, const json_t *step)
 {
 	fp_mempool_opts opts, expected = LIBFP_MEMPOOL_OPTS_INIT;
 
 	expected.size = (uint32_t)script_integer(step, "size", 0);
 	memset(&opts, UNTOUCHED, sizeof(opts));
-	o->got = fp_mempool_opts_init(script_null(step, "opts") ? NULL : &opts,
-				      expected.size);
-	if (o->got == 0 &&
-	    (expected.size > sizeof(opts) || memcmp(&opts, &expected, expected.size)))
-		fail(run, "not what LIBFP_MEMPOOL_OPTS_INIT is, as far as it is known");
+	run->got = fp_mempool_opts_init(script_null(step, "opts") ? NULL : &opts,
+					expected.size);
+	check_opts_init(run, &opts, &expected, sizeof(opts), expected.size);
 }
 
-static void do_lookup(struct run *run, const json_t *step, struct outcome *o)
+static void do_lookup(struct run *run, const json_t *step)
 {
-	fp_mempool *before = (void *)&run->step, *pool = before;
+	fp_mempool *pool = no_handle(run);
 
-	o->got = fp_mempool_lookup(
-		script_null(step, "name") ? NULL : script_string(step, "name", ""),
-		script_null(step, "out") ? NULL : &pool);
-	keep_pool(run, step, o, pool, before);
+	run->got = fp_mempool_lookup(lookup_name(step),
+				     script_null(step, "out") ? NULL : &pool);
+	keep(run, handle_named(run, step), pool);
 }
 
-static void do_end(struct run *run, const json_t *step, struct outcome *o)
+static void do_end(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	fp_mempool *pool = handle_of(run, step);
 
-	o->got = strcmp(run->call, "unref") ? fp_mempool_destroy(pool) :
-					      fp_mempool_unref(pool);
-	if (pool && o->got == 0)
-		pool_named(run, step)->pool = NULL;
+	run->got = strcmp(run->call, "unref") ? fp_mempool_destroy(pool) :
+						fp_mempool_unref(pool);
+	drop(run, handle_named(run, step), pool);
 }
 
 /* ---- caches ---- */
 
-static void do_cache_create(struct run *run, const json_t *step, struct outcome *o)
+static void do_cache_create(struct run *run, const json_t *step)
 {
-	fp_mempool_cache *before = (void *)&run->step, *cache = before;
+	fp_mempool_cache *cache = no_handle(run);
 
-	o->got = fp_mempool_cache_create(pool_of(run, step),
-					 script_null(step, "out") ? NULL : &cache);
-	if (o->got == 0)
-		cache_named(run, step)->cache = cache;
-	else if (cache != before)
-		fail(run, "failed, but changed its output");
+	run->got = fp_mempool_cache_create(handle_of(run, step),
+					   script_null(step, "out") ? NULL : &cache);
+	keep(run, cache_named(run, step), cache);
 }
 
-static void do_cache(struct run *run, const json_t *step, struct outcome *o)
+static void do_cache(struct run *run, const json_t *step)
 {
 	fp_mempool_cache *cache = cache_of(run, step);
 
 	if (!strcmp(run->call, "cache_flush")) {
-		o->got = fp_mempool_cache_flush(cache);
+		run->got = fp_mempool_cache_flush(cache);
 	} else if (!strcmp(run->call, "cache_count")) {
-		o->got = fp_mempool_cache_count(cache);
+		run->got = fp_mempool_cache_count(cache);
 	} else {
-		o->got = fp_mempool_cache_destroy(cache);
-		if (cache && o->got == 0)
-			cache_named(run, step)->cache = NULL;
+		run->got = fp_mempool_cache_destroy(cache);
+		drop(run, cache_named(run, step), cache);
 	}
 }
 
 /* ---- get and put ---- */
 
-static void came_out(struct run *run, struct outcome *o)
+static void came_out(struct run *run)
 {
-	o->n_out = o->got > 0 ? (size_t)o->got : 0;
+	struct outcome *o = run->outcome;
+	o->n_out = run->got > 0 ? (size_t)run->got : 0;
 	for (size_t i = 0; i < o->n_out; i++)
 		hold(run, o->out[i]);
 }
 
-static void do_get(struct run *run, const json_t *step, struct outcome *o)
+static void do_get(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	struct outcome *o = run->outcome;
+	fp_mempool *pool = handle_of(run, step);
 	void *object = has_cache(step) ?
 			       fp_mempool_get_via_cache(pool, cache_of(run, step)) :
 			       fp_mempool_get(pool);
 
-	o->got = object != NULL;
+	run->got = object != NULL;
 	if (object)
 		o->out[0] = object;
-	came_out(run, o);
+	came_out(run);
 }
 
-static void do_get_bulk(struct run *run, const json_t *step, struct outcome *o)
+static void do_get_bulk(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	struct outcome *o = run->outcome;
+	fp_mempool *pool = handle_of(run, step);
 	uint32_t n = (uint32_t)script_integer(step, "n", 0);
 	void **out = script_null(step, "objects") ? NULL : o->out;
 
-	o->got =
+	run->got =
 		has_cache(step) ?
 			fp_mempool_get_bulk_via_cache(pool, cache_of(run, step), out, n) :
 			fp_mempool_get_bulk(pool, out, n);
-	came_out(run, o);
+	came_out(run);
 }
 
-static void do_put(struct run *run, const json_t *step, struct outcome *o)
+static void do_put(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
-	void *object = argument(run, step, pool_named(run, step)->pool);
+	fp_mempool *pool = handle_of(run, step);
+	void *object = argument(run, step, handle_named(run, step)->handle);
 
-	o->got = has_cache(step) ?
-			 fp_mempool_put_via_cache(pool, cache_of(run, step), object) :
-			 fp_mempool_put(pool, object);
-	if (o->got == 0)
+	run->got = has_cache(step) ?
+			   fp_mempool_put_via_cache(pool, cache_of(run, step), object) :
+			   fp_mempool_put(pool, object);
+	if (run->got == 0)
 		let_go(run, &object, 1);
 }
 
-static void into_table(struct run *run, struct outcome *o, size_t at, const char *name,
-		       int64_t index)
+static void into_table(struct run *run, size_t at, const char *name, int64_t index)
 {
+	struct outcome *o = run->outcome;
 	if (name && !name[0])
 		script_die(run->call, "null stands for what comes out");
 	o->out[at] = object_of(run, o->pool, name, index);
@@ -301,92 +251,96 @@ static void into_table(struct run *run, struct outcome *o, size_t at, const char
 		script_die(run->call, "an object that never came out");
 }
 
-static void do_put_bulk(struct run *run, const json_t *step, struct outcome *o)
+static void do_put_bulk(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	struct outcome *o = run->outcome;
+	fp_mempool *pool = handle_of(run, step);
 	const json_t *list = json_object_get(step, "objects");
-	size_t n = visit_objects(run, o, list, into_table);
+	size_t n = visit_objects(run, list, into_table);
 	uint32_t count = (uint32_t)script_integer(step, "n", (int64_t)n);
 	void **table = script_null(step, "objects") ? NULL : o->out;
 
-	o->got = has_cache(step) ? fp_mempool_put_bulk_via_cache(
-					   pool, cache_of(run, step), table, count) :
-				   fp_mempool_put_bulk(pool, table, count);
-	if (o->got > 0)
-		let_go(run, o->out, o->got);
+	run->got = has_cache(step) ? fp_mempool_put_bulk_via_cache(
+					     pool, cache_of(run, step), table, count) :
+				     fp_mempool_put_bulk(pool, table, count);
+	if (run->got > 0)
+		let_go(run, o->out, run->got);
 }
 
 /* ---- windows ---- */
 
-static void do_get_reserve(struct run *run, const json_t *step, struct outcome *o)
+static void do_get_reserve(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	struct outcome *o = run->outcome;
+	fp_mempool *pool = handle_of(run, step);
 	uint32_t n = (uint32_t)script_integer(step, "n", 0);
 	void *const *before = (void *)&run->step, *const *at = before;
 	void *const **window = script_null(step, "window") ? NULL : &at;
 
-	o->got = has_cache(step) ? fp_mempool_get_reserve_via_cache(
-					   pool, cache_of(run, step), n, window) :
-				   fp_mempool_get_reserve(pool, n, window);
-	if (o->got <= 0 && at != before)
+	run->got = has_cache(step) ? fp_mempool_get_reserve_via_cache(
+					     pool, cache_of(run, step), n, window) :
+				     fp_mempool_get_reserve(pool, n, window);
+	if (run->got <= 0 && at != before)
 		fail(run, "no window, but changed its output");
-	if (o->got > 0 && o->got <= TABLE_MAX) {
-		o->n_out = (size_t)o->got;
+	if (run->got > 0 && run->got <= TABLE_MAX) {
+		o->n_out = (size_t)run->got;
 		memcpy(o->out, at, o->n_out * sizeof(*at));
 	}
 }
 
-static void do_get_commit(struct run *run, const json_t *step, struct outcome *o)
+static void do_get_commit(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	fp_mempool *pool = handle_of(run, step);
 	uint32_t k = (uint32_t)script_integer(step, "k", 0);
 
-	o->got = has_cache(step) ?
-			 fp_mempool_get_commit_via_cache(pool, cache_of(run, step), k) :
-			 fp_mempool_get_commit(pool, k);
+	run->got = has_cache(step) ?
+			   fp_mempool_get_commit_via_cache(pool, cache_of(run, step), k) :
+			   fp_mempool_get_commit(pool, k);
 }
 
-static void do_put_reserve(struct run *run, const json_t *step, struct outcome *o)
+static void do_put_reserve(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	fp_mempool *pool = handle_of(run, step);
 	uint32_t n = (uint32_t)script_integer(step, "n", 0);
 	void **before = (void *)&run->step, **at = before;
 	void ***window = script_null(step, "window") ? NULL : &at;
 
-	o->got = has_cache(step) ? fp_mempool_put_reserve_via_cache(
-					   pool, cache_of(run, step), n, window) :
-				   fp_mempool_put_reserve(pool, n, window);
-	if (o->got <= 0 && at != before)
+	run->got = has_cache(step) ? fp_mempool_put_reserve_via_cache(
+					     pool, cache_of(run, step), n, window) :
+				     fp_mempool_put_reserve(pool, n, window);
+	if (run->got <= 0 && at != before)
 		fail(run, "no window, but changed its output");
-	things(run)->window = o->got > 0 ? at : NULL;
+	things(run)->window = run->got > 0 ? at : NULL;
 }
 
-static void do_put_commit(struct run *run, const json_t *step, struct outcome *o)
+static void do_put_commit(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	struct outcome *o = run->outcome;
+	fp_mempool *pool = handle_of(run, step);
 	uint32_t k = (uint32_t)script_integer(step, "k", 0);
-	size_t n = visit_objects(run, o, json_object_get(step, "objects"), into_table);
+	size_t n = visit_objects(run, json_object_get(step, "objects"), into_table);
 
 	if (n && !things(run)->window)
 		script_die(run->call, "objects, but no window to put them into");
 	if (n)
 		memcpy(things(run)->window, o->out, n * sizeof(*o->out));
-	o->got = has_cache(step) ?
-			 fp_mempool_put_commit_via_cache(pool, cache_of(run, step), k) :
-			 fp_mempool_put_commit(pool, k);
-	if (o->got > 0)
-		let_go(run, o->out, o->got);
+	run->got = has_cache(step) ?
+			   fp_mempool_put_commit_via_cache(pool, cache_of(run, step), k) :
+			   fp_mempool_put_commit(pool, k);
+	if (run->got > 0)
+		let_go(run, o->out, run->got);
 }
 
 /* ---- objects ---- */
 
-static void do_object(struct run *run, const json_t *step, struct outcome *o)
+static void do_object(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	struct outcome *o = run->outcome;
+	fp_mempool *pool = handle_of(run, step);
 	uint64_t index = (uint64_t)script_integer(step, "index", 0);
 	void *object = fp_mempool_object(pool, index);
 
-	o->got = object != NULL;
+	run->got = object != NULL;
 	if (!object)
 		return;
 	o->out[0] = object;
@@ -395,24 +349,24 @@ static void do_object(struct run *run, const json_t *step, struct outcome *o)
 		fail(run, "not at base + index * stride");
 }
 
-static void do_of_object(struct run *run, const json_t *step, struct outcome *o)
+static void do_of_object(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
-	void *object = argument(run, step, pool_named(run, step)->pool);
+	fp_mempool *pool = handle_of(run, step);
+	void *object = argument(run, step, handle_named(run, step)->handle);
 	uint64_t tag = (uint64_t)script_integer(step, "tag", 0);
 
 	if (!strcmp(run->call, "index"))
-		o->got = fp_mempool_index(pool, object);
+		run->got = fp_mempool_index(pool, object);
 	else if (!strcmp(run->call, "contains"))
-		o->got = fp_mempool_contains(pool, object);
+		run->got = fp_mempool_contains(pool, object);
 	else
-		o->got = fp_mempool_set_tag(pool, object, tag);
+		run->got = fp_mempool_set_tag(pool, object, tag);
 }
 
 /* Not a call of the library: all bytes of an object, or some from `at` on. */
-static void do_bytes(struct run *run, const json_t *step, struct outcome *o)
+static void do_bytes(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	fp_mempool *pool = handle_of(run, step);
 	const json_t *bytes = json_object_get(step, "bytes"), *at;
 	unsigned char *object = argument(run, step, pool), *wanted;
 	uint32_t n = (uint32_t)fp_mempool_object_size(pool);
@@ -422,27 +376,28 @@ static void do_bytes(struct run *run, const json_t *step, struct outcome *o)
 		n = (uint32_t)json_string_length(bytes) / 2;
 	wanted = script_zeroed(n);
 	script_element(bytes, n, wanted);
-	o->got = 0;
+	run->got = 0;
 	if (strcmp(run->call, "write"))
-		o->got = !memcmp(object, wanted, n);
+		run->got = !memcmp(object, wanted, n);
 	else
 		memcpy(object + json_integer_value(at), wanted, n);
 	free(wanted);
 }
 
-static void do_for_each(struct run *run, const json_t *step, struct outcome *o)
+static void do_for_each(struct run *run, const json_t *step)
 {
-	fp_mempool *pool = pool_of(run, step);
+	fp_mempool *pool = handle_of(run, step);
 	struct walk walk = { .stop = script_integer(step, "stop", 0) };
 
-	o->got = fp_mempool_for_each(pool, script_null(step, "fn") ? NULL : visit, &walk);
-	if (walk.wrong || (o->got == 0 && walk.calls != fp_mempool_capacity(pool)))
+	run->got =
+		fp_mempool_for_each(pool, script_null(step, "fn") ? NULL : visit, &walk);
+	if (walk.wrong || (run->got == 0 && walk.calls != fp_mempool_capacity(pool)))
 		fail(run, "not called once for each index in order");
 }
 
 /* ---- inspection ---- */
 
-static void do_plain(struct run *run, const json_t *step, struct outcome *o)
+static void do_plain(struct run *run, const json_t *step)
 {
 	static const struct {
 		const char *call;
@@ -464,34 +419,37 @@ static void do_plain(struct run *run, const json_t *step, struct outcome *o)
 		{ "reclaim", 0, 0, fp_mempool_reclaim, 0 },
 		{ "audit", 0, 0, 0, fp_mempool_audit },
 	};
-	fp_mempool *pool = pool_of(run, step);
+	fp_mempool *pool = handle_of(run, step);
 
 	for (size_t i = 0; i < LEN(table); i++)
 		if (!strcmp(run->call, table[i].call))
-			o->got = table[i].wide	 ? table[i].wide(pool) :
-				 table[i].narrow ? table[i].narrow(pool) :
-				 table[i].move	 ? table[i].move(pool) :
-						   table[i].look(pool);
+			run->got = table[i].wide   ? table[i].wide(pool) :
+				   table[i].narrow ? table[i].narrow(pool) :
+				   table[i].move   ? table[i].move(pool) :
+						     table[i].look(pool);
 }
 
-static void do_name(struct run *run, const json_t *step, struct outcome *o)
+static void do_name(struct run *run, const json_t *step)
 {
-	o->is_text = 1;
-	o->text = fp_mempool_name(pool_of(run, step));
+	run->is_text = 1;
+	run->text = fp_mempool_name(handle_of(run, step));
 }
 
-static void do_stats(struct run *run, const json_t *step, struct outcome *o)
+static void do_stats(struct run *run, const json_t *step)
 {
+	struct outcome *o = run->outcome;
 	o->stats.size = (uint32_t)script_integer(step, "size", sizeof(o->stats));
-	o->got = fp_mempool_get_stats(pool_of(run, step),
-				      script_null(step, "io") ? NULL : &o->stats);
+	run->got = fp_mempool_get_stats(handle_of(run, step),
+					script_null(step, "io") ? NULL : &o->stats);
+	run->stats = &o->stats;
 }
 
-static void do_leaks(struct run *run, const json_t *step, struct outcome *o)
+static void do_leaks(struct run *run, const json_t *step)
 {
-	o->got = fp_mempool_leaks(pool_of(run, step),
-				  script_null(step, "leaks") ? NULL : o->leaks,
-				  (uint32_t)script_integer(step, "n", TABLE_MAX));
+	struct outcome *o = run->outcome;
+	run->got = fp_mempool_leaks(handle_of(run, step),
+				    script_null(step, "leaks") ? NULL : o->leaks,
+				    (uint32_t)script_integer(step, "n", TABLE_MAX));
 }
 
 /* ---- all of them ---- */
@@ -502,7 +460,7 @@ static void do_leaks(struct run *run, const json_t *step, struct outcome *o)
 	"count object_size align cache_size max_threads name stats checked no_cache size " \
 	"flags tail odd_address allocator constructor "
 
-static const struct call calls[] = {
+const struct call mempool_calls[] = {
 	{ "create", do_create, POOL_KEYS OPTION_KEYS },
 	{ "destroy", do_end, POOL_KEYS },
 	{ "lookup", do_lookup, POOL_KEYS "name " },
@@ -542,9 +500,5 @@ static const struct call calls[] = {
 	{ "get_commit", do_get_commit, CACHE_KEYS "k " },
 	{ "put_reserve", do_put_reserve, CACHE_KEYS "n " },
 	{ "put_commit", do_put_commit, CACHE_KEYS "k objects " },
+	{ 0 },
 };
-
-const struct call *mempool_call(const json_t *step)
-{
-	return script_call(calls, LEN(calls), step);
-}

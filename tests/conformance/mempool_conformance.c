@@ -33,58 +33,14 @@ static const struct field fields[] = {
 	FIELD(fp_mempool_stats, cache_hits),
 	FIELD(fp_mempool_stats, depot_exchanges),
 	FIELD(fp_mempool_stats, misuses),
+	{ 0 },
 };
 
 /* ---- names ---- */
 
-/* Gives the entry at *name this name if it has none. Returns whether it has it now. */
-static int is_named(char *entry, size_t size, const char *name)
+static struct object *object_named(struct run *run, const char *name)
 {
-	if (!entry[0])
-		snprintf(entry, size, "%s", name);
-	return !strcmp(entry, name);
-}
-
-struct named_pool *pool_named(struct run *run, const json_t *step)
-{
-	const char *name = script_string(step, "pool", "p");
-
-	for (int i = 0; i < NAMED_MAX; i++) {
-		struct named_pool *n = &((struct things *)run->things)->pools[i];
-
-		if (is_named(n->name, sizeof(n->name), name))
-			return n;
-	}
-	script_die(name, "too many pools in a case");
-}
-
-struct named_cache *cache_named(struct run *run, const json_t *step)
-{
-	const char *name = script_string(step, "cache", "c");
-
-	for (int i = 0; i < NAMED_MAX; i++) {
-		struct named_cache *n = &((struct things *)run->things)->caches[i];
-
-		if (is_named(n->name, sizeof(n->name), name))
-			return n;
-	}
-	script_die(name, "too many caches in a case");
-}
-
-static struct named_object *object_named(struct run *run, const char *name)
-{
-	for (int i = 0; i < OBJECTS_MAX; i++) {
-		struct named_object *n = &((struct things *)run->things)->objects[i];
-
-		if (is_named(n->name, sizeof(n->name), name))
-			return n;
-	}
-	script_die(name, "too many objects in a case");
-}
-
-void name_object(struct run *run, const char *name, void *object)
-{
-	object_named(run, name)->object = object;
+	return NAMED(((struct things *)run->things)->objects, name);
 }
 
 void *object_of(struct run *run, const fp_mempool *pool, const char *name, int64_t index)
@@ -94,8 +50,7 @@ void *object_of(struct run *run, const fp_mempool *pool, const char *name, int64
 	return (char *)fp_mempool_base(pool) + index * fp_mempool_stride(pool);
 }
 
-size_t visit_objects(struct run *run, struct outcome *o, const json_t *list,
-		     visit_fn *visit)
+size_t visit_objects(struct run *run, const json_t *list, visit_fn *visit)
 {
 	const char *stem = script_string(list, "name", NULL);
 	int64_t from = script_integer(list, "from", 0),
@@ -119,59 +74,61 @@ size_t visit_objects(struct run *run, struct outcome *o, const json_t *list,
 		else if (!json_is_integer(v))
 			script_die(run->call,
 				   "an object that is neither name nor number");
-		visit(run, o, i, json_is_integer(v) ? NULL : name, json_integer_value(v));
+		visit(run, i, json_is_integer(v) ? NULL : name, json_integer_value(v));
 	}
 	return n;
 }
 
 /* ---- what came out ---- */
 
-static void compare_object(struct run *run, struct outcome *o, size_t at,
-			   const char *name, int64_t index)
+static void compare_object(struct run *run, size_t at, const char *name, int64_t index)
 {
+	struct outcome *o = run->outcome;
 	void *wanted;
 
 	if (at >= o->n_out || (name && !name[0]))
 		return;
 	wanted = object_of(run, o->pool, name, index);
 	if (!wanted)
-		name_object(run, name, o->out[at]);
+		object_named(run, name)->object = o->out[at];
 	else if (wanted != o->out[at])
 		fail(run, "object %zu is index %" PRId64, at,
 		     fp_mempool_index(o->pool, o->out[at]));
 }
 
 /* The objects that came out, and that nothing was written behind them. */
-static void compare_out(struct run *run, const json_t *step, struct outcome *o)
+static void compare_out(struct run *run, const json_t *step)
 {
+	struct outcome *o = run->outcome;
 	const json_t *out = json_object_get(step, "out");
 	void *untouched;
 	size_t n;
 
 	memset(&untouched, UNTOUCHED, sizeof(untouched));
 	for (size_t i = o->n_out; i <= TABLE_MAX; i++)
-		if (o->out[i] != untouched && o->got != -EUCLEAN &&
+		if (o->out[i] != untouched && run->got != -EUCLEAN &&
 		    !json_object_get(step, "objects")) {
 			fail(run, "wrote behind the %zu objects that came out", o->n_out);
 			break;
 		}
 	if (!out && !o->n_out)
 		return;
-	n = visit_objects(run, o, out, compare_object);
+	n = visit_objects(run, out, compare_object);
 	if (n != o->n_out)
 		fail(run, "expected %zu objects, got %zu", n, o->n_out);
 }
 
-static void compare_tags(struct run *run, const json_t *step, const struct outcome *o)
+static void compare_tags(struct run *run, const json_t *step)
 {
+	const struct outcome *o = run->outcome;
 	json_t *tags = json_object_get(step, "tags"), *v;
 	const char *name;
 
-	if (!tags || o->got < 0)
+	if (!tags || run->got < 0)
 		return;
-	if ((int64_t)json_object_size(tags) != o->got)
+	if ((int64_t)json_object_size(tags) != run->got)
 		fail(run, "expected %zu leaks", json_object_size(tags));
-	for (int64_t i = 1; i < o->got; i++)
+	for (int64_t i = 1; i < run->got; i++)
 		if (o->leaks[i].index <= o->leaks[i - 1].index)
 			fail(run, "leaks out of order");
 	json_object_foreach(tags, name, v)
@@ -179,55 +136,51 @@ static void compare_tags(struct run *run, const json_t *step, const struct outco
 		void *object = object_of(run, o->pool, name, 0);
 		int64_t i = 0;
 
-		while (i < o->got && o->leaks[i].object != object)
+		while (i < run->got && o->leaks[i].object != object)
 			i++;
-		if (i == o->got)
+		if (i == run->got)
 			fail(run, "%s is not among the leaks", name);
 		else if (o->leaks[i].tag != (uint64_t)json_integer_value(v))
 			fail(run, "the tag of %s is %" PRIu64, name, o->leaks[i].tag);
 	}
 }
 
-static void compare(struct run *run, const json_t *step, struct outcome *o)
+static void check(struct run *run, const json_t *step)
 {
-	if (o->is_text)
-		compare_text(run, step, o->text);
-	else
-		compare_result(run, step, o->got);
-	if (run->failed)
-		return;
-	compare_out(run, step, o);
-	compare_tags(run, step, o);
-	compare_fields(run, step, fields, sizeof(fields) / sizeof(fields[0]), &o->stats);
+	compare_out(run, step);
+	compare_tags(run, step);
 }
 
-static void run_step(struct run *run, const json_t *step)
+static void prepare(struct run *run, const json_t *step)
 {
-	struct outcome o = { .pool = pool_named(run, step)->pool };
-
-	o.out = script_zeroed((TABLE_MAX + 1) * sizeof(*o.out));
-	o.leaks = script_zeroed(TABLE_MAX * sizeof(*o.leaks));
-	memset(o.out, UNTOUCHED, (TABLE_MAX + 1) * sizeof(*o.out));
-	mempool_call(step)->run(run, step, &o);
-	if (!run->failed)
-		compare(run, step, &o);
-	free(o.out);
-	free(o.leaks);
+	struct outcome *o = run->outcome;
+	o->pool = handle_named(run, step)->handle;
+	o->out = script_zeroed((TABLE_MAX + 1) * sizeof(*o->out));
+	o->leaks = script_zeroed(TABLE_MAX * sizeof(*o->leaks));
+	memset(o->out, UNTOUCHED, (TABLE_MAX + 1) * sizeof(*o->out));
 }
 
-static void end_run(struct run *run)
+static void release(struct run *run)
 {
-	const struct things *t = run->things;
-
-	for (int i = 0; i < NAMED_MAX; i++)
-		if (t->pools[i].pool && !run->failed)
-			fail(run, "the case ends, but pool %s is open", t->pools[i].name);
+	struct outcome *o = run->outcome;
+	free(o->out);
+	free(o->leaks);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct part part = { "mempool", sizeof(struct things), run_step,
-					  end_run };
+	static const struct part part = {
+		.name = "mempool",
+		.key = "pool",
+		.otherwise = "p",
+		.calls = mempool_calls,
+		.fields = fields,
+		.things = sizeof(struct things),
+		.outcome = sizeof(struct outcome),
+		.prepare = prepare,
+		.check = check,
+		.release = release,
+	};
 
 	return script_main(&part, argc, argv);
 }

@@ -5,11 +5,9 @@
  * the format.
  *
  *     ring_conformance ring.json
- *     ring_conformance --planted planted.json   every case must fail, in its last step
+ *     ring_conformance --planted ring_planted.json   every case must fail, in its last step
  */
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,20 +26,21 @@ static const struct field fields[] = {
 	FIELD(fp_ring_stats, void_pending),
 	FIELD(fp_ring_stats, blocked_since_ns),
 	FIELD(fp_ring_stats, blocked_by),
+	{ 0 },
 };
 
 /* The elements that came out, and that nothing was written behind them. */
-static void compare_out(struct run *run, const json_t *step, const struct outcome *o,
-			size_t room)
+static void compare_out(struct run *run, const json_t *step)
 {
+	const struct outcome *o = run->outcome;
 	const json_t *out = json_object_get(step, "out");
-	size_t n = o->got > 0 && json_object_get(step, "out") ? (size_t)o->got : 0,
+	size_t n = run->got > 0 && json_object_get(step, "out") ? (size_t)run->got : 0,
 	       wanted;
 	unsigned char *table;
 
-	if (!out && o->got > 0)
+	if (!out && run->got > 0)
 		return; /* the script does not ask */
-	for (size_t i = n * o->elem_size; i < room; i++)
+	for (size_t i = n * o->elem_size; i < o->room; i++)
 		if (o->out[i] != UNTOUCHED) {
 			fail(run, "wrote into byte %zu behind %zu elements", i, n);
 			return;
@@ -60,23 +59,17 @@ static void compare_out(struct run *run, const json_t *step, const struct outcom
 	free(table);
 }
 
-static void compare(struct run *run, const json_t *step, const struct outcome *o,
-		    size_t room)
+static void check(struct run *run, const json_t *step)
 {
+	struct outcome *o = run->outcome;
 	const json_t *after = json_object_get(step, "after");
 	const json_t *pieces = json_object_get(step, "pieces");
 	uint32_t untouched;
 
-	if (o->is_text)
-		compare_text(run, step, o->text);
-	else
-		compare_result(run, step, o->got);
-	if (run->failed)
-		return;
 	memset(&untouched, UNTOUCHED, sizeof(untouched));
-	if (o->got < 0 && o->after != untouched)
+	if (run->got < 0 && o->after != untouched)
 		fail(run, "failed, but said what is free or in use after it");
-	compare_out(run, step, o, room);
+	compare_out(run, step);
 	if (after && json_integer_value(after) != o->after)
 		fail(run, "expected %" JSON_INTEGER_FORMAT " after, got %" PRIu32,
 		     json_integer_value(after), o->after);
@@ -84,44 +77,50 @@ static void compare(struct run *run, const json_t *step, const struct outcome *o
 		       json_integer_value(json_array_get(pieces, 1)) != o->span.n2))
 		fail(run, "got pieces of %" PRIu32 " and %" PRIu32, o->span.n1,
 		     o->span.n2);
-	compare_fields(run, step, fields, sizeof(fields) / sizeof(fields[0]), &o->stats);
 }
 
-static void run_step(struct run *run, const json_t *step)
+static void prepare(struct run *run, const json_t *step)
 {
-	const struct call *call = ring_call(step);
+	struct outcome *o = run->outcome;
+	const fp_ring *ring = handle_named(run, step)->handle;
 	int64_t n = script_integer(step, "n", 1);
-	struct outcome o = { 0 };
-	fp_ring *ring;
-	size_t room;
 
-	ring = named(run, RINGS, script_string(step, "ring", "r"))->ring;
-	o.elem_size = ring ? (uint32_t)fp_ring_elem_size(ring) : 8;
-	room = (size_t)(n < TABLE_MAX ? n : TABLE_MAX) * o.elem_size;
-	o.out = script_zeroed(room);
-	memset(o.out, UNTOUCHED, room);
-	memset(&o.after, UNTOUCHED, sizeof(o.after));
-	call->run(run, step, &o);
-	if (!run->failed)
-		compare(run, step, &o, room);
-	free(o.out);
+	o->elem_size = ring ? (uint32_t)fp_ring_elem_size(ring) : 8;
+	o->room = (size_t)(n < TABLE_MAX ? n : TABLE_MAX) * o->elem_size;
+	o->out = script_zeroed(o->room);
+	memset(o->out, UNTOUCHED, o->room);
+	memset(&o->after, UNTOUCHED, sizeof(o->after));
 }
 
-static void end_run(struct run *run)
+static void release(struct run *run)
 {
-	for (int i = 0; i < NAMED_MAX; i++) {
-		struct named *ring = named_at(run, RINGS, i);
+	struct outcome *o = run->outcome;
+	free(o->out);
+}
 
-		if (ring->ring && !run->failed)
-			fail(run, "the case ends, but ring %s is open", ring->name);
-		free(named_at(run, MEMORIES, i)->mem);
-	}
+static void end(struct run *run)
+{
+	const struct things *t = run->things;
+
+	for (int i = 0; i < NAMED_MAX; i++)
+		free(t->memories[i].mem);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct part part = { "ring", sizeof(struct things), run_step,
-					  end_run };
+	static const struct part part = {
+		.name = "ring",
+		.key = "ring",
+		.otherwise = "r",
+		.calls = ring_calls,
+		.fields = fields,
+		.things = sizeof(struct things),
+		.outcome = sizeof(struct outcome),
+		.prepare = prepare,
+		.check = check,
+		.release = release,
+		.end = end,
+	};
 
 	return script_main(&part, argc, argv);
 }

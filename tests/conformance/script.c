@@ -162,16 +162,17 @@ static const json_t *expectation(const struct run *run, const json_t *step)
 	return expect;
 }
 
-void compare_text(struct run *run, const json_t *step, const char *got)
+static void compare_text(struct run *run, const json_t *step)
 {
+	const char *got = run->text;
 	const char *text = json_string_value(expectation(run, step)); /* NULL for null */
 
 	if (!text != !got || (text && strcmp(text, got)))
-		fail(run, "expected name %s, got %s", text ? text : "null",
+		fail(run, "expected %s, got %s", text ? text : "null",
 		     got ? got : "null");
 }
 
-void compare_result(struct run *run, const json_t *step, int64_t result)
+static void compare_result(struct run *run, const json_t *step)
 {
 	const json_t *expect = expectation(run, step);
 	char got[64], wanted[64];
@@ -181,30 +182,28 @@ void compare_result(struct run *run, const json_t *step, int64_t result)
 	else
 		snprintf(wanted, sizeof(wanted), "%" JSON_INTEGER_FORMAT,
 			 json_integer_value(expect));
-	result_text(result, got, sizeof(got));
-	if (strcmp(got, wanted) && (strcmp(wanted, "positive") || result <= 0))
+	result_text(run->got, got, sizeof(got));
+	if (strcmp(got, wanted) && (strcmp(wanted, "positive") || run->got <= 0))
 		fail(run, "expected %s, got %s", wanted, got);
 }
 
-static const struct field *field_of(const struct field *fields, size_t n,
-				    const char *name)
+static const struct field *field_of(const struct part *part, const char *name)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(fields[i].name, name))
-			return &fields[i];
+	for (const struct field *f = part->fields; f && f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
 	script_die(name, "no member of the statistics");
 }
 
-void compare_fields(struct run *run, const json_t *step, const struct field *fields,
-		    size_t n, const void *stats)
+static void compare_fields(struct run *run, const json_t *step)
 {
 	json_t *all = json_object_get(step, "fields"), *v;
 	const char *name;
 
 	json_object_foreach(all, name, v)
 	{
-		const struct field *f = field_of(fields, n, name);
-		const unsigned char *at = (const unsigned char *)stats + f->offset;
+		const struct field *f = field_of(run->part, name);
+		const unsigned char *at = (const unsigned char *)run->stats + f->offset;
 		uint32_t narrow;
 		uint64_t got;
 
@@ -242,16 +241,56 @@ static void check_keys(const json_t *object, const char *words, const char *more
 		script_die(key, "an unknown key");
 }
 
-const struct call *script_call(const struct call *calls, size_t n, const json_t *step)
+/* The call of a step; its keys are checked. */
+static const struct call *call_of(const struct part *part, const json_t *step)
 {
 	const char *name = script_string(step, "do", "");
 
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(calls[i].name, name)) {
-			check_keys(step, "do expect only why ", calls[i].keys);
-			return &calls[i];
+	for (const struct call *c = part->calls; c->name; c++)
+		if (!strcmp(c->name, name)) {
+			check_keys(step, "do expect only why ", c->keys);
+			return c;
 		}
 	script_die(name, "an unknown call");
+}
+
+static void run_step(struct run *run, const json_t *step)
+{
+	const struct part *part = run->part;
+	const struct call *call = call_of(part, step);
+
+	run->got = 0;
+	run->is_text = 0;
+	run->stats = NULL;
+	run->outcome = script_zeroed(part->outcome);
+	if (part->prepare)
+		part->prepare(run, step);
+	call->run(run, step);
+	if (!run->failed && run->is_text)
+		compare_text(run, step);
+	else if (!run->failed)
+		compare_result(run, step);
+	if (!run->failed) {
+		if (part->check)
+			part->check(run, step);
+		compare_fields(run, step);
+	}
+	if (part->release)
+		part->release(run);
+	free(run->outcome);
+}
+
+static void end_run(struct run *run)
+{
+	const struct part *part = run->part;
+
+	for (int i = 0; i < HANDLES_MAX; i++)
+		if (run->handles[i].handle && !run->failed)
+			fail(run, "the case ends, but %s %s is open", part->key,
+			     run->handles[i].name);
+	if (part->end)
+		part->end(run);
+	free(run->things);
 }
 
 static int for_us(const json_t *object)
@@ -265,7 +304,8 @@ static int for_us(const json_t *object)
 static int run_case(const struct part *part, const json_t *c, uint32_t first,
 		    uint32_t second, int quiet, size_t *last)
 {
-	struct run run = { .name = script_string(c, "case", "?"),
+	struct run run = { .part = part,
+			   .name = script_string(c, "case", "?"),
 			   .call = "end",
 			   .sides = { first, second },
 			   .things = script_zeroed(part->things),
@@ -281,14 +321,13 @@ static int run_case(const struct part *part, const json_t *c, uint32_t first,
 		}
 		run.step = i + 1;
 		run.call = script_string(step, "do", "");
-		part->step(&run, step);
+		run_step(&run, step);
 		counts.steps++;
 		if (run.failed)
 			break;
 	}
 	*last = run.step;
-	part->end(&run);
-	free(run.things);
+	end_run(&run);
 	counts.runs++;
 	counts.failures += (unsigned)run.failed;
 	return !run.failed;

@@ -13,7 +13,11 @@
 
 #include <jansson.h>
 
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
 #define UNTOUCHED 0xa5 /* what every output byte is before the call */
+#define NAME_SIZE 16   /* a name in a case, with its end */
+#define HANDLES_MAX 8  /* of a case */
 
 __attribute__((noreturn)) void script_die(const char *what, const char *why);
 void *script_zeroed(size_t size); /* never NULL */
@@ -33,33 +37,41 @@ unsigned char *script_elements(const json_t *list, uint32_t size, size_t *n);
 
 /* ---- running ---- */
 
+struct part;
+
+/* A handle under its name; see calls.h. */
+struct handle {
+	char name[NAME_SIZE];
+	void *handle;
+};
+
 /* One run of one case, and where it is. */
 struct run {
+	const struct part *part;
 	const char *name, *call;
 	uint32_t sides[2]; /* LIBFP_MT or LIBFP_ST: the pair of kinds */
 	size_t step;	   /* from 1 on */
-	void *things;	   /* what the case calls by names: the part's own */
+	struct handle handles[HANDLES_MAX];
+	void *things; /* what else the case calls by names: the part's own */
 	int failed;
 	int quiet; /* failures are wanted: do not print them */
+
+	/* What the call at hand gave. */
+	int64_t got;
+	int is_text;	   /* not a number but text: */
+	const char *text;  /* a name */
+	const void *stats; /* a struct of statistics */
+	void *outcome;	   /* the rest: the part's own */
 };
 
 /* Says that the step at hand failed, and why. */
 __attribute__((format(printf, 2, 3))) void fail(struct run *run, const char *fmt, ...);
 
-struct outcome; /* what came of a step: each part has its own */
-
 struct call {
 	const char *name;
-	void (*run)(struct run *run, const json_t *step, struct outcome *o);
+	void (*run)(struct run *run, const json_t *step);
 	const char *keys; /* that it knows, besides those of every step */
 };
-
-/* The call of a step, among n; its keys are checked. */
-const struct call *script_call(const struct call *calls, size_t n, const json_t *step);
-
-/* The result of a call with `expect`: a number or an error; a text or null. */
-void compare_result(struct run *run, const json_t *step, int64_t got);
-void compare_text(struct run *run, const json_t *step, const char *got);
 
 /* A member of a struct of statistics. */
 struct field {
@@ -71,16 +83,18 @@ struct field {
 #f, offsetof(type, f), sizeof(((type *)0)->f) \
 	}
 
-/* The members that `fields` names, among n, which stand for all there are. */
-void compare_fields(struct run *run, const json_t *step, const struct field *fields,
-		    size_t n, const void *stats);
-
-/* What a part brings. */
+/* What a part brings. The functions may be NULL. */
 struct part {
 	const char *name;
-	size_t things; /* bytes of struct run.things, zeroed for each run */
-	void (*step)(struct run *run, const json_t *step);
-	void (*end)(struct run *run); /* what is open is a failure; frees the rest */
+	const char *key, *otherwise; /* of a step: which handle; without it, this one */
+	const struct call *calls;    /* up to one without a name */
+	const struct field *fields;  /* of its statistics, likewise */
+	size_t things, outcome;	     /* bytes of each, zeroed for a run, for a step */
+	void (*prepare)(struct run *run, const json_t *step);
+	/* Compares what is neither the result nor statistics. */
+	void (*check)(struct run *run, const json_t *step);
+	void (*release)(struct run *run); /* what is in its outcome */
+	void (*end)(struct run *run);	  /* what is in its things */
 };
 
 /* The drivers' main: [--planted] SCRIPT.json */
