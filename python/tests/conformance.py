@@ -20,13 +20,57 @@ class Mismatch(Exception):
 
 
 class Case:
-    """One run of a case: what it calls by names, and one method per call of the script."""
+    """One run of a case: what it calls by names, and one method per call of the script.
 
+    A part's class says what a handle is, how one is created, and has the other calls.
+    """
+
+    KEY, NAME = "", ""  # the key of a step for its handle; the handle without it
+    HANDLE = None       # the class of handles
     WANTED = ("out", "fields")  # what a step compares besides the result
+    FLAGS = {"counted": 1}      # members of statistics that are flags in C
 
     def __init__(self, kinds):
         self.kinds = kinds
+        self.handles = {}
         self.found = {}
+
+    def prepare(self, do, step):
+        self.name = step.pop(self.KEY, self.NAME)
+        return None if do in ("create", "lookup") else self.handles[self.name]
+
+    def check(self, _, wanted, __):
+        self.compare(wanted)
+
+    def open(self):
+        return [handle for handle in self.handles.values() if is_open(handle)]
+
+    # ---- calls of all parts ----
+
+    def do_create(self, step, _):
+        self.handles[self.name] = self.create(step)
+        return 0
+
+    def do_lookup(self, step, _):
+        self.handles[self.name] = self.HANDLE.lookup(step.pop("name"))
+        return 0
+
+    def do_destroy(self, _, handle):
+        return handle.destroy() or 0
+
+    def do_unref(self, _, handle):
+        return handle.unref() or 0
+
+    def do_name(self, _, handle):
+        return handle.name
+
+    def do_stats(self, _, handle):
+        stats = dataclasses.asdict(handle.stats)
+        stats["flags"] = sum(stats.pop(name) * bit for name, bit in self.FLAGS.items())
+        self.found["fields"] = stats
+        return 0
+
+    # ---- steps ----
 
     @staticmethod
     def pack_one(size, elem):
@@ -79,12 +123,13 @@ class Case:
 class RingCase(Case):
     """Rings and spans."""
 
+    KEY, NAME = "ring", "r"
+    HANDLE = libfp.Ring
     WANTED = ("out", "after", "pieces", "fields")
+    FLAGS = {"counted": 1, "blocked": 2}
 
     def __init__(self, kinds):
         super().__init__(kinds)
-        self.producer, self.consumer = kinds
-        self.rings = {}
         self.spans = {}
 
     def pack(self, ring, elems):
@@ -94,9 +139,8 @@ class RingCase(Case):
         return b"".join(self.pack_one(ring.elem_size, elem) for elem in elems)
 
     def prepare(self, do, step):
-        self.ring_name = step.pop("ring", "r")
         self.span_name = step.pop("span", "s")
-        return None if do in ("create", "lookup") else self.rings[self.ring_name]
+        return super().prepare(do, step)
 
     def check(self, do, wanted, ring):
         if "out" in wanted:
@@ -105,27 +149,14 @@ class RingCase(Case):
             self.found["after"] = ring.count if "dequeue" in do else ring.free_count
         self.compare(wanted)
 
-    def open(self):
-        return [ring for ring in self.rings.values() if is_open(ring)]
-
     # ---- life ----
 
-    def do_create(self, step, _):
-        self.rings[self.ring_name] = libfp.Ring(
-            step.pop("capacity"), step.pop("elem_size", 8), step.pop("producer", self.producer),
-            step.pop("consumer", self.consumer), step.pop("name", None), step.pop("stats", False),
+    def create(self, step):
+        producer, consumer = self.kinds
+        return libfp.Ring(
+            step.pop("capacity"), step.pop("elem_size", 8), step.pop("producer", producer),
+            step.pop("consumer", consumer), step.pop("name", None), step.pop("stats", False),
             step.pop("checked", False))
-        return 0
-
-    def do_lookup(self, step, _):
-        self.rings[self.ring_name] = libfp.Ring.lookup(step.pop("name"))
-        return 0
-
-    def do_destroy(self, _, ring):
-        return ring.destroy() or 0
-
-    def do_unref(self, _, ring):
-        return ring.unref() or 0
 
     def do_close(self, _, ring):
         return ring.close() or 0
@@ -208,28 +239,19 @@ class RingCase(Case):
     def do_consumer_sync(self, _, ring):
         return ring.consumer
 
-    def do_stats(self, _, ring):
-        stats = dataclasses.asdict(ring.stats)
-        stats["flags"] = stats.pop("counted") * 1 + stats.pop("blocked") * 2
-        self.found["fields"] = stats
-        return 0
-
 
 class PoolCase(Case):
     """Pools and their objects. There are no single-threaded sides here, and a pool's own cache is
     for all threads."""
 
+    KEY, NAME = "pool", "p"
+    HANDLE = libfp.Pool
     WANTED = ("out", "tags", "fields")
 
     def __init__(self, kinds):
         super().__init__(kinds)
-        self.pools = {}
         self.names = {}   # of objects: their indexes
         self.blocks = {}  # those that are out, by pool and index
-
-    def prepare(self, do, step):
-        self.pool_name = step.pop("pool", "p")
-        return None if do in ("create", "lookup") else self.pools[self.pool_name]
 
     def check(self, _, wanted, pool):
         out = self.found.pop("out", [])
@@ -244,9 +266,6 @@ class PoolCase(Case):
             self.compare(wanted)
         elif "fields" in wanted:
             self.compare(wanted)
-
-    def open(self):
-        return [pool for pool in self.pools.values() if is_open(pool)]
 
     @staticmethod
     def spread(objects):
@@ -265,22 +284,10 @@ class PoolCase(Case):
 
     # ---- life ----
 
-    def do_create(self, step, _):
+    def create(self, step):
         options = {key: step.pop(key) for key in ("name", "stats", "checked", "align", "cache_size")
                    if key in step}
-        self.pools[self.pool_name] = libfp.Pool(step.pop("count"), step.pop("object_size", 64),
-                                                **options)
-        return 0
-
-    def do_lookup(self, step, _):
-        self.pools[self.pool_name] = libfp.Pool.lookup(step.pop("name"))
-        return 0
-
-    def do_destroy(self, _, pool):
-        return pool.destroy() or 0
-
-    def do_unref(self, _, pool):
-        return pool.unref() or 0
+        return libfp.Pool(step.pop("count"), step.pop("object_size", 64), **options)
 
     # ---- get and put ----
 
@@ -346,12 +353,6 @@ class PoolCase(Case):
     def do_audit(self, _, pool):
         return pool.audit() or 0
 
-    def do_stats(self, _, pool):
-        stats = dataclasses.asdict(pool.stats)
-        stats["flags"] = stats.pop("counted") * 1
-        self.found["fields"] = stats
-        return 0
-
 
 def look(name):
     def do(_, __, owner):
@@ -362,20 +363,22 @@ def look(name):
 
 
 for attribute in ("count", "free_count", "capacity", "elem_size", "is_full", "is_empty",
-                  "is_closed", "name"):
+                  "is_closed"):
     setattr(RingCase, f"do_{attribute}", look(attribute))
 for attribute in ("capacity", "object_size", "stride", "cache_size", "memory", "is_full",
-                  "is_empty", "name"):
+                  "is_empty"):
     setattr(PoolCase, f"do_{attribute}", look(attribute))
 PoolCase.do_avail_count, PoolCase.do_in_use_count = look("available"), look("in_use")
 
 PARTS = {"ring": RingCase, "mempool": PoolCase}
 
 
-def is_open(owner):
+def is_open(handle):
     try:
-        return owner.handle != 0
-    except (libfp.RingDestroyed, libfp.PoolDestroyed):
+        return handle.handle != 0
+    except libfp.FpError as error:
+        if error.errno != errno.EBADF:
+            raise
         return False
 
 

@@ -8,17 +8,19 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Paths;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import libfp.FpException;
 
 /**
- * What Java's drivers of conformance scripts share: cases, steps, values. One object runs
- * one case. tests/conformance/README.md has the format.
+ * What Java's drivers of conformance scripts share: cases, steps, values, handles. One
+ * object runs one case. tests/conformance/README.md has the format.
+ *
+ * @param <H> a part's handles: what create makes and destroy ends
  */
-abstract class Conformance {
+abstract class Conformance<H> {
     /** A step that did not do what it should. */
     static final class Wrong extends Exception {
         private static final long serialVersionUID = 1L;
@@ -34,13 +36,20 @@ abstract class Conformance {
     final String[] sides;
     JsonObject step;
 
-    Conformance(String[] sides) {
+    private final String key; // of a step: its handle
+    private final String otherwise;
+    private final Map<String, H> handles = new HashMap<>();
+
+    /** A run on a pair of kinds; `key` of a step names its handle, `otherwise` is its name. */
+    Conformance(String[] sides, String key, String otherwise) {
         this.sides = sides;
+        this.key = key;
+        this.otherwise = otherwise;
     }
 
     // ---- what a part brings ----
 
-    /** The keys that each call knows besides those of every step. */
+    /** The keys that each call knows besides its handle and those of every step. */
     abstract Map<String, List<String>> calls();
 
     /** Before a step's call. */
@@ -51,14 +60,30 @@ abstract class Conformance {
     /** Compares what is not the result. */
     abstract void check(String name, Object got) throws Wrong;
 
-    /** Nothing is left when a case ends. */
-    abstract boolean isEmpty();
+    // ---- handles ----
 
-    /** A part's own key of every step. */
-    static List<String> withKey(List<String> keys, String key) {
-        List<String> all = new ArrayList<>(keys);
-        all.add(key);
-        return all;
+    /** The step's handle; null: it was not made yet, or it has ended. */
+    H handleOrNull() {
+        return handles.get(text(key, otherwise));
+    }
+
+    H handle() {
+        H handle = handleOrNull();
+        if (handle == null) {
+            throw bad("no " + key + " " + text(key, otherwise));
+        }
+        return handle;
+    }
+
+    int keep(H handle) {
+        handles.put(text(key, otherwise), handle);
+        return 0;
+    }
+
+    /** After a call that ended the handle. */
+    int ended(int status) {
+        handles.remove(text(key, otherwise));
+        return status;
     }
 
     // ---- values of the script ----
@@ -128,9 +153,10 @@ abstract class Conformance {
         if (!calls().containsKey(name)) {
             throw bad(name + " is no call");
         }
-        for (String key : step.keySet()) {
-            if (!EVERYWHERE.contains(key) && !calls().get(name).contains(key)) {
-                throw bad(name + " has no " + key);
+        for (String each : step.keySet()) {
+            if (!EVERYWHERE.contains(each) && !each.equals(key)
+                    && !calls().get(name).contains(each)) {
+                throw bad(name + " has no " + each);
             }
         }
         prepare();
@@ -177,7 +203,7 @@ abstract class Conformance {
             }
             steps++;
         }
-        if (isEmpty()) {
+        if (handles.isEmpty()) {
             return 0;
         }
         if (!quiet) {
@@ -187,7 +213,7 @@ abstract class Conformance {
     }
 
     /** A driver's main, for scripts of that part. */
-    static void main(String[] args, String part, Function<String[], Conformance> driver)
+    static void main(String[] args, String part, Function<String[], Conformance<?>> driver)
             throws Exception {
         boolean planted = args[0].equals("--planted");
         String path = args[args.length - 1];

@@ -25,7 +25,7 @@ import libfp.fp_mempool_stats;
  *
  * <pre>MempoolConformance [--planted] mempool.json</pre>
  */
-public final class MempoolConformance extends Conformance {
+public final class MempoolConformance extends Conformance<fp_mempool> {
     private static final Map<String, List<String>> CALLS = new HashMap<>();
 
     static {
@@ -53,17 +53,15 @@ public final class MempoolConformance extends Conformance {
         CALLS.put("write", List.of("object", "bytes"));
         CALLS.put("holds", List.of("object", "bytes"));
         CALLS.put("stats", List.of("fields"));
-        CALLS.replaceAll((call, keys) -> withKey(keys, "pool"));
     }
 
-    private final Map<String, fp_mempool> pools = new HashMap<>();
     private final Map<String, fp_mempool_cache> caches = new HashMap<>();
     private final Map<String, Long> objects = new HashMap<>(); // their addresses
     private final Set<Long> held = new HashSet<>();            // got and not put
     private long[] out; // what came out of the step
 
     private MempoolConformance(String[] sides) {
-        super(sides);
+        super(sides, "pool", "p");
     }
 
     @Override
@@ -71,20 +69,7 @@ public final class MempoolConformance extends Conformance {
         return CALLS;
     }
 
-    @Override
-    boolean isEmpty() {
-        return pools.isEmpty();
-    }
-
     // ---- what steps name ----
-
-    private fp_mempool pool() {
-        fp_mempool pool = pools.get(text("pool", "p"));
-        if (pool == null) {
-            throw bad("no pool " + text("pool", "p"));
-        }
-        return pool;
-    }
 
     private fp_mempool_cache cache() {
         fp_mempool_cache cache = caches.get(text("cache", "c"));
@@ -97,7 +82,7 @@ public final class MempoolConformance extends Conformance {
     /** The address of an object; null: a name that is new. */
     private Long object(JsonElement value) {
         if (value.getAsJsonPrimitive().isNumber()) {
-            return fp_mempool_base(pool()) + value.getAsLong() * fp_mempool_stride(pool());
+            return fp_mempool_base(handle()) + value.getAsLong() * fp_mempool_stride(handle());
         }
         return objects.get(value.getAsString());
     }
@@ -140,19 +125,13 @@ public final class MempoolConformance extends Conformance {
                 | (flag("no_cache") ? LibfpConstants.LIBFP_POOL_NO_CACHE : 0)
                 | (sides[0].equals("st") ? LibfpConstants.LIBFP_POOL_ST_GET : 0)
                 | (sides[1].equals("st") ? LibfpConstants.LIBFP_POOL_ST_PUT : 0));
-        pools.put(text("pool", "p"), fp_mempool_create(opts));
-        return 0;
-    }
-
-    private int end(int status) {
-        pools.remove(text("pool", "p"));
-        return status;
+        return keep(fp_mempool_create(opts));
     }
 
     private Object caches(String name) {
         switch (name) {
             case "cache_create":
-                caches.put(text("cache", "c"), fp_mempool_cache_create(pool()));
+                caches.put(text("cache", "c"), fp_mempool_cache_create(handle()));
                 return 0;
             case "cache_destroy":
                 int status = fp_mempool_cache_destroy(cache());
@@ -174,29 +153,29 @@ public final class MempoolConformance extends Conformance {
     }
 
     private int get() throws Wrong {
-        long object = step.has("cache") ? fp_mempool_get_via_cache(pool(), cache())
-                : fp_mempool_get(pool());
+        long object = step.has("cache") ? fp_mempool_get_via_cache(handle(), cache())
+                : fp_mempool_get(handle());
         return cameOut(new long[] {object}, object == 0 ? 0 : 1);
     }
 
     private int getBulk() throws Wrong {
         long[] room = new long[(int) number("n", 0)];
         return cameOut(room, step.has("cache")
-                ? fp_mempool_get_bulk_via_cache(pool(), cache(), room)
-                : fp_mempool_get_bulk(pool(), room));
+                ? fp_mempool_get_bulk_via_cache(handle(), cache(), room)
+                : fp_mempool_get_bulk(handle(), room));
     }
 
     private int put() {
-        int status = step.has("cache") ? fp_mempool_put_via_cache(pool(), cache(), object())
-                : fp_mempool_put(pool(), object());
+        int status = step.has("cache") ? fp_mempool_put_via_cache(handle(), cache(), object())
+                : fp_mempool_put(handle(), object());
         held.remove(object());
         return status;
     }
 
     private int putBulk() {
         long[] table = list("objects").stream().mapToLong(this::object).toArray();
-        int n = step.has("cache") ? fp_mempool_put_bulk_via_cache(pool(), cache(), table)
-                : fp_mempool_put_bulk(pool(), table);
+        int n = step.has("cache") ? fp_mempool_put_bulk_via_cache(handle(), cache(), table)
+                : fp_mempool_put_bulk(handle(), table);
         for (long object : table) {
             held.remove(object);
         }
@@ -205,39 +184,39 @@ public final class MempoolConformance extends Conformance {
 
     private int objectAt() throws Wrong {
         long index = number("index", 0);
-        long object = fp_mempool_object(pool(), index);
+        long object = fp_mempool_object(handle(), index);
         if (object == 0) {
             return 0;
         }
-        compare(fp_mempool_base(pool()) + index * fp_mempool_stride(pool()), object);
+        compare(fp_mempool_base(handle()) + index * fp_mempool_stride(handle()), object);
         out = new long[] {object};
         return 1;
     }
 
     /** Writes the memory of an object; the buffer and the copy must show it. */
     private int write() throws Wrong {
-        byte[] bytes = element(step.get("bytes"), (int) fp_mempool_object_size(pool()));
-        fp_mempool.write(pool(), object(), 0, bytes);
+        byte[] bytes = element(step.get("bytes"), (int) fp_mempool_object_size(handle()));
+        fp_mempool.write(handle(), object(), 0, bytes);
         compare(1, holds());
         return 0;
     }
 
     private int holds() throws Wrong {
-        byte[] bytes = element(step.get("bytes"), (int) fp_mempool_object_size(pool()));
+        byte[] bytes = element(step.get("bytes"), (int) fp_mempool_object_size(handle()));
         byte[] copy = new byte[bytes.length];
         byte[] seen = new byte[bytes.length];
-        fp_mempool.read(pool(), object(), 0, copy);
-        fp_mempool.buffer(pool(), object()).get(seen);
+        fp_mempool.read(handle(), object(), 0, copy);
+        fp_mempool.buffer(handle(), object()).get(seen);
         compare(Arrays.toString(copy), Arrays.toString(seen));
         return Arrays.equals(bytes, copy) ? 1 : 0;
     }
 
     private Object leaks() throws Wrong {
-        fp_mempool_leak_list list = fp_mempool_leaks(pool());
+        fp_mempool_leak_list list = fp_mempool_leaks(handle());
         Map<Long, Long> tags = new HashMap<>();
         for (long i = 0; i < list.count(); i++) {
             fp_mempool_leak leak = list.get(i);
-            compare(fp_mempool_object(pool(), leak.getIndex()), leak.getObject());
+            compare(fp_mempool_object(handle(), leak.getIndex()), leak.getObject());
             tags.put(leak.getObject(), leak.getTag());
         }
         if (step.has("tags")) {
@@ -252,7 +231,7 @@ public final class MempoolConformance extends Conformance {
 
     private Object stats() throws Wrong {
         fp_mempool_stats stats = new fp_mempool_stats();
-        int got = fp_mempool_get_stats(pool(), stats);
+        int got = fp_mempool_get_stats(handle(), stats);
         compareFields(stats);
         return got;
     }
@@ -261,34 +240,32 @@ public final class MempoolConformance extends Conformance {
     Object call(String name) throws Wrong {
         switch (name) {
             case "create": return create();
-            case "destroy": return end(fp_mempool_destroy(pool()));
-            case "unref": return end(fp_mempool_unref(pool()));
-            case "lookup":
-                pools.put(text("pool", "p"), fp_mempool_lookup(text("name", null)));
-                return 0;
+            case "destroy": return ended(fp_mempool_destroy(handle()));
+            case "unref": return ended(fp_mempool_unref(handle()));
+            case "lookup": return keep(fp_mempool_lookup(text("name", null)));
             case "get": return get();
             case "put": return put();
             case "get_bulk": return getBulk();
             case "put_bulk": return putBulk();
-            case "flush": return fp_mempool_flush(pool());
-            case "reclaim": return fp_mempool_reclaim(pool());
-            case "index": return fp_mempool_index(pool(), object());
+            case "flush": return fp_mempool_flush(handle());
+            case "reclaim": return fp_mempool_reclaim(handle());
+            case "index": return fp_mempool_index(handle(), object());
             case "object": return objectAt();
-            case "contains": return fp_mempool_contains(pool(), object());
-            case "set_tag": return fp_mempool_set_tag(pool(), object(), number("tag", 0));
+            case "contains": return fp_mempool_contains(handle(), object());
+            case "set_tag": return fp_mempool_set_tag(handle(), object(), number("tag", 0));
             case "write": return write();
             case "holds": return holds();
-            case "stride": return fp_mempool_stride(pool());
-            case "object_size": return fp_mempool_object_size(pool());
-            case "capacity": return fp_mempool_capacity(pool());
-            case "cache_size": return fp_mempool_cache_size(pool());
-            case "memory": return fp_mempool_memory(pool());
-            case "avail_count": return fp_mempool_avail_count(pool());
-            case "in_use_count": return fp_mempool_in_use_count(pool());
-            case "is_full": return fp_mempool_is_full(pool());
-            case "is_empty": return fp_mempool_is_empty(pool());
-            case "audit": return fp_mempool_audit(pool());
-            case "name": return fp_mempool_name(pool());
+            case "stride": return fp_mempool_stride(handle());
+            case "object_size": return fp_mempool_object_size(handle());
+            case "capacity": return fp_mempool_capacity(handle());
+            case "cache_size": return fp_mempool_cache_size(handle());
+            case "memory": return fp_mempool_memory(handle());
+            case "avail_count": return fp_mempool_avail_count(handle());
+            case "in_use_count": return fp_mempool_in_use_count(handle());
+            case "is_full": return fp_mempool_is_full(handle());
+            case "is_empty": return fp_mempool_is_empty(handle());
+            case "audit": return fp_mempool_audit(handle());
+            case "name": return fp_mempool_name(handle());
             case "stats": return stats();
             case "leaks": return leaks();
             default: return caches(name);

@@ -22,7 +22,7 @@ import libfp.fp_ring_stats;
  *
  * <pre>RingConformance [--planted] ring.json</pre>
  */
-public final class RingConformance extends Conformance {
+public final class RingConformance extends Conformance<fp_ring> {
     private static final Map<String, List<String>> CALLS = new HashMap<>();
 
     static {
@@ -48,26 +48,19 @@ public final class RingConformance extends Conformance {
         CALLS.put("reserve_dequeue", List.of("span", "n", "bulk", "pieces", "out"));
         CALLS.put("commit_dequeue", List.of("span", "k"));
         CALLS.put("stats", List.of("fields"));
-        CALLS.replaceAll((call, keys) -> withKey(keys, "ring"));
     }
 
-    private final Map<String, fp_ring> rings = new HashMap<>();
     private final Map<String, fp_ring_span> spans = new HashMap<>();
     private int elemSize;
     private byte[] out; // what came out of the step
 
     private RingConformance(String[] sides) {
-        super(sides);
+        super(sides, "ring", "r");
     }
 
     @Override
     Map<String, List<String>> calls() {
         return CALLS;
-    }
-
-    @Override
-    boolean isEmpty() {
-        return rings.isEmpty();
     }
 
     private byte[] elements(String key) {
@@ -90,14 +83,6 @@ public final class RingConformance extends Conformance {
 
     // ---- calls ----
 
-    private fp_ring ring() {
-        fp_ring ring = rings.get(text("ring", "r"));
-        if (ring == null) {
-            throw bad("no ring " + text("ring", "r"));
-        }
-        return ring;
-    }
-
     private fp_ring_span span() {
         return spans.computeIfAbsent(text("span", "s"), name -> new fp_ring_span());
     }
@@ -116,18 +101,12 @@ public final class RingConformance extends Conformance {
         opts.setConsumer(side("consumer", 1));
         opts.setFlags((flag("stats") ? LibfpConstants.LIBFP_STATS : 0)
                 | (flag("checked") ? LibfpConstants.LIBFP_CHECKED : 0));
-        rings.put(text("ring", "r"), fp_ring_create(opts));
-        return 0;
-    }
-
-    private int end(int status) {
-        rings.remove(text("ring", "r"));
-        return status;
+        return keep(fp_ring_create(opts));
     }
 
     private int dequeueU64() {
         long[] word = new long[1];
-        int got = fp_ring_dequeue_u64(ring(), word);
+        int got = fp_ring_dequeue_u64(handle(), word);
         out = ByteBuffer.allocate(8).order(ByteOrder.nativeOrder()).putLong(word[0]).array();
         return got;
     }
@@ -141,9 +120,9 @@ public final class RingConformance extends Conformance {
         long flags = flag("bulk") ? LibfpConstants.LIBFP_RING_BULK : 0;
         long n = number("n", 0);
         if (enqueue) {
-            return fp_ring_reserve_enqueue(ring(), n, flags, span());
+            return fp_ring_reserve_enqueue(handle(), n, flags, span());
         }
-        int got = fp_ring_reserve_dequeue(ring(), n, flags, span());
+        int got = fp_ring_reserve_dequeue(handle(), n, flags, span());
         out = new byte[got * elemSize];
         span().read(0, out);
         return got;
@@ -155,12 +134,12 @@ public final class RingConformance extends Conformance {
         if (room > 0) {
             span().write(0, Arrays.copyOf(table, Math.min(table.length, room)));
         }
-        return fp_ring_commit_enqueue(ring(), span(), number("k", 0));
+        return fp_ring_commit_enqueue(handle(), span(), number("k", 0));
     }
 
     private Object stats() throws Wrong {
         fp_ring_stats stats = new fp_ring_stats();
-        int got = fp_ring_get_stats(ring(), stats);
+        int got = fp_ring_get_stats(handle(), stats);
         compareFields(stats);
         return got;
     }
@@ -169,40 +148,38 @@ public final class RingConformance extends Conformance {
     Object call(String name) throws Wrong {
         switch (name) {
             case "create": return create();
-            case "destroy": return end(fp_ring_destroy(ring()));
-            case "unref": return end(fp_ring_unref(ring()));
-            case "lookup":
-                rings.put(text("ring", "r"), fp_ring_lookup(text("name", null)));
-                return 0;
-            case "close": return fp_ring_close(ring());
-            case "reset": return fp_ring_reset(ring());
+            case "destroy": return ended(fp_ring_destroy(handle()));
+            case "unref": return ended(fp_ring_unref(handle()));
+            case "lookup": return keep(fp_ring_lookup(text("name", null)));
+            case "close": return fp_ring_close(handle());
+            case "reset": return fp_ring_reset(handle());
             case "enqueue":
-                return fp_ring_enqueue(ring(), element(step.get("elem"), elemSize));
+                return fp_ring_enqueue(handle(), element(step.get("elem"), elemSize));
             case "enqueue_u64":
-                return fp_ring_enqueue_u64(ring(), ByteBuffer.wrap(element(step.get("elem"), 8))
+                return fp_ring_enqueue_u64(handle(), ByteBuffer.wrap(element(step.get("elem"), 8))
                         .order(ByteOrder.nativeOrder()).getLong());
-            case "enqueue_burst": return fp_ring_enqueue_burst(ring(), elements("elems"));
-            case "enqueue_bulk": return fp_ring_enqueue_bulk(ring(), elements("elems"));
-            case "dequeue": return fp_ring_dequeue(ring(), room());
+            case "enqueue_burst": return fp_ring_enqueue_burst(handle(), elements("elems"));
+            case "enqueue_bulk": return fp_ring_enqueue_bulk(handle(), elements("elems"));
+            case "dequeue": return fp_ring_dequeue(handle(), room());
             case "dequeue_u64": return dequeueU64();
-            case "dequeue_burst": return fp_ring_dequeue_burst(ring(), room());
-            case "dequeue_bulk": return fp_ring_dequeue_bulk(ring(), room());
-            case "peek": return fp_ring_peek(ring(), room());
+            case "dequeue_burst": return fp_ring_dequeue_burst(handle(), room());
+            case "dequeue_bulk": return fp_ring_dequeue_bulk(handle(), room());
+            case "peek": return fp_ring_peek(handle(), room());
             case "reserve_enqueue": return reserve(true);
             case "reserve_dequeue": return reserve(false);
             case "commit_enqueue": return commitEnqueue();
             case "commit_dequeue":
-                return fp_ring_commit_dequeue(ring(), span(), number("k", 0));
-            case "count": return fp_ring_count(ring());
-            case "free_count": return fp_ring_free_count(ring());
-            case "capacity": return fp_ring_capacity(ring());
-            case "elem_size": return fp_ring_elem_size(ring());
-            case "producer_sync": return fp_ring_producer_sync(ring());
-            case "consumer_sync": return fp_ring_consumer_sync(ring());
-            case "is_full": return fp_ring_is_full(ring());
-            case "is_empty": return fp_ring_is_empty(ring());
-            case "is_closed": return fp_ring_is_closed(ring());
-            case "name": return fp_ring_name(ring());
+                return fp_ring_commit_dequeue(handle(), span(), number("k", 0));
+            case "count": return fp_ring_count(handle());
+            case "free_count": return fp_ring_free_count(handle());
+            case "capacity": return fp_ring_capacity(handle());
+            case "elem_size": return fp_ring_elem_size(handle());
+            case "producer_sync": return fp_ring_producer_sync(handle());
+            case "consumer_sync": return fp_ring_consumer_sync(handle());
+            case "is_full": return fp_ring_is_full(handle());
+            case "is_empty": return fp_ring_is_empty(handle());
+            case "is_closed": return fp_ring_is_closed(handle());
+            case "name": return fp_ring_name(handle());
             case "stats": return stats();
             default: throw bad(name + " is no call");
         }
@@ -210,7 +187,7 @@ public final class RingConformance extends Conformance {
 
     @Override
     void prepare() {
-        fp_ring ring = rings.get(text("ring", "r"));
+        fp_ring ring = handleOrNull();
         elemSize = ring == null ? 8 : (int) fp_ring_elem_size(ring);
         out = new byte[0];
     }
@@ -224,7 +201,7 @@ public final class RingConformance extends Conformance {
         if (step.has("after")) {
             boolean enqueued = name.startsWith("enqueue");
             compare(number("after", 0) + " after",
-                    (enqueued ? fp_ring_free_count(ring()) : fp_ring_count(ring())) + " after");
+                    (enqueued ? fp_ring_free_count(handle()) : fp_ring_count(handle())) + " after");
         }
         if (step.has("pieces")) {
             compare(step.get("pieces").toString(),

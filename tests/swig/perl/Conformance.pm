@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What Perl's drivers of conformance scripts share: cases, steps, values.
-# tests/conformance/README.md has the format.
+# What Perl's drivers of conformance scripts share: cases, steps, values, and the calls
+# that all parts have. tests/conformance/README.md has the format.
 
 package Conformance;
 
@@ -12,7 +12,9 @@ use Exporter 'import';
 use JSON::PP ();
 use Libfp;
 
-our @EXPORT_OK = qw(compare compare_fields element is_number run_script);
+our @EXPORT_OK = qw(compare element fp is_number keep run_script);
+
+my ($part, $steps, $cases, $good) = (undef, 0, 0, 1);
 
 # ---- values of the script ----
 
@@ -47,26 +49,72 @@ sub compare_fields {
     return;
 }
 
-# ---- steps and cases ----
+# ---- calls of all parts: each gets the run, the step and the handle ----
 
-my ($part, $steps, $cases, $good) = (undef, 0, 0, 1);
+# Calls Libfp::fp_<part>_<name>.
+sub fp {
+    my ($name, @arguments) = @_;
+    no strict 'refs';
+    return &{"Libfp::fp_$part->{name}_$name"}(@arguments);
+}
+
+# A new handle under the step's name.
+sub keep {
+    my ($run, $handle) = @_;
+    $run->{handles}{ $run->{name} } = $handle;
+    return 0;
+}
+
+sub lookup {
+    my ($run, $step) = @_;
+    return keep($run, fp('lookup', $step->{name}));
+}
+
+sub ends {
+    my ($run, $step, $handle) = @_;
+    my $got = fp($step->{do}, $handle);
+    delete $run->{handles}{ $run->{name} };
+    return $got;
+}
+
+sub stats {
+    my ($run, $step, $handle) = @_;
+    my $stats = "Libfp::fp_$part->{name}_stats"->new;
+    my $got   = fp('get_stats', $handle, $stats);
+    compare_fields($step, $stats);
+    return $got;
+}
+
+sub plain {
+    my ($run, $step, $handle) = @_;
+    return scalar fp($step->{do}, $handle);
+}
+
+my %calls = (lookup => \&lookup, destroy => \&ends, unref => \&ends, stats => \&stats);
+
+# ---- steps and cases ----
 
 sub run_step {
     my ($run, $step) = @_;
     my $name = $step->{do};
     my $keys = $part->{keys}{$name} // die "the script: $name is no call\n";
-    my %known = map { $_ => 1 } qw(do expect only why), split ' ', $keys;
+    my %known = map { $_ => 1 } qw(do expect only why), $part->{key}, split ' ', $keys;
     for (keys %$step) { die "the script: $name has no $_\n" if !$known{$_} }
 
-    $part->{prepare}->($run, $step);
-    my $got = eval { $part->{call}->($run, $step) };
+    $run->{name} = $step->{ $part->{key} } // $part->{otherwise};
+    my $handle = $run->{handles}{ $run->{name} };
+    die "the script: no $part->{key} $run->{name}\n"
+        if !$handle && $name !~ /^(create|lookup)$/;
+    $part->{prepare}->($run, $handle);
+    my $call = $part->{calls}{$name} // $calls{$name} // \&plain;
+    my $got  = eval { $call->($run, $step, $handle) };
     if (my $error = $@) {
         die $error if ref $error ne 'Libfp::Error';
         $got = '-' . $error->name;
     }
     $got = 'positive' if ($step->{expect} // '') eq 'positive' && $got =~ /^[1-9]/;
     compare($step->{expect}, $got);
-    return $part->{check}->($run, $step);
+    return $part->{check}->($run, $step, $run->{handles}{ $run->{name} });
 }
 
 sub for_us {
@@ -91,14 +139,15 @@ sub run_case {
         }
         $steps++;
     }
-    return 0 if !$part->{open}->($run);
+    return 0 if !%{ $run->{handles} // {} };
     print STDERR "$case->{case} ends, but something is open\n" if !$quiet;
     return $n;
 }
 
-# A driver's main. What a part brings: its name; the keys that each call knows; and
-# functions of the run and the step: prepare, call, check what is not the result; open
-# tells whether anything is when a case ends. Returns the exit status.
+# A driver's main. What a part brings: its name; the key of a step for its handle and the
+# handle without it; the keys that each call knows besides; the calls that are not plain;
+# prepare, which gets the run and the handle, if there is one, before the call; and check,
+# of what is not the result. Returns the exit status.
 sub run_script {
     ($part, my @arguments) = @_;
     my $planted = $arguments[0] eq '--planted' && shift @arguments;

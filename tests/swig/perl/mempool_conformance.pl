@@ -11,7 +11,7 @@ use warnings;
 use FindBin ();
 use Libfp;
 use lib $FindBin::Bin;
-use Conformance qw(compare compare_fields element is_number run_script);
+use Conformance qw(compare element fp is_number keep run_script);
 
 my %keys = map { $_ => '' } qw(destroy unref flush reclaim stride object_size capacity
     cache_size memory avail_count in_use_count is_full is_empty audit name);
@@ -35,13 +35,6 @@ my %keys = map { $_ => '' } qw(destroy unref flush reclaim stride object_size ca
 );
 
 # ---- what steps name ----
-
-# Calls Libfp::fp_mempool_<name>.
-sub fp {
-    my ($name, @arguments) = @_;
-    no strict 'refs';
-    return &{"Libfp::fp_mempool_$name"}(@arguments);
-}
 
 # The address of an object; undef: a name that is new.
 sub object_of {
@@ -84,21 +77,7 @@ sub create {
         | ($step->{no_cache} ? $Libfp::LIBFP_POOL_NO_CACHE : 0)
         | ($run->{sides}[0] eq 'st' ? $Libfp::LIBFP_POOL_ST_GET : 0)
         | ($run->{sides}[1] eq 'st' ? $Libfp::LIBFP_POOL_ST_PUT : 0);
-    $run->{pools}{ $run->{pool} } = fp('create', $opts);
-    return 0;
-}
-
-sub lookup {
-    my ($run, $step) = @_;
-    $run->{pools}{ $run->{pool} } = fp('lookup', $step->{name});
-    return 0;
-}
-
-sub ends {
-    my ($run, $step, $pool) = @_;
-    my $got = fp($step->{do}, $pool);
-    delete $run->{pools}{ $run->{pool} };
-    return $got;
+    return keep($run, fp('create', $opts));
 }
 
 sub cache {
@@ -186,23 +165,9 @@ sub leaks {
     return $list->count;
 }
 
-sub stats {
-    my ($run, $step, $pool) = @_;
-    my $stats = Libfp::fp_mempool_stats->new;
-    my $got   = fp('get_stats', $pool, $stats);
-    compare_fields($step, $stats);
-    return $got;
-}
-
-sub plain {
-    my ($run, $step, $pool) = @_;
-    return scalar fp($step->{do}, $pool);
-}
-
 my %calls = (
-    create => \&create, lookup   => \&lookup,   destroy => \&ends, unref    => \&ends,
-    get    => \&get,    get_bulk => \&get_bulk, put     => \&put,  put_bulk => \&put_bulk,
-    object => \&object, leaks    => \&leaks,    stats   => \&stats,
+    create => \&create, object   => \&object,   leaks => \&leaks,
+    get    => \&get,    get_bulk => \&get_bulk, put   => \&put, put_bulk => \&put_bulk,
     (map { ("cache_$_" => \&cache) } qw(create destroy flush count)),
     (map { $_ => \&of_object } qw(index contains set_tag)),
     (map { $_ => \&bytes } qw(write holds)),
@@ -211,26 +176,18 @@ my %calls = (
 # ---- steps ----
 
 sub prepare {
-    my ($run, $step) = @_;
-    $run->{pool} = $step->{pool} // 'p';
-    die "the script: no pool $run->{pool}\n"
-        if !$run->{pools}{ $run->{pool} } && $step->{do} !~ /^(create|lookup)$/;
+    my ($run) = @_;
     $run->{out} = [];
     return;
 }
 
-sub call {
-    my ($run, $step) = @_;
-    return ($calls{ $step->{do} } // \&plain)->($run, $step, $run->{pools}{ $run->{pool} });
-}
-
 sub check {
-    my ($run, $step) = @_;
+    my ($run, $step, $pool) = @_;
     my @out  = @{ $run->{out} };
     my @names = list($step->{out} // []);
     compare(@names . ' objects', @out . ' objects');
     for my $i (grep { defined $names[$_] } 0 .. $#out) {
-        my $wanted = object_of($run, $run->{pools}{ $run->{pool} }, $names[$i]);
+        my $wanted = object_of($run, $pool, $names[$i]);
         $run->{objects}{ $names[$i] } = $wanted = $out[$i] if !defined $wanted;
         compare("object $wanted", "object $out[$i]");
     }
@@ -238,12 +195,13 @@ sub check {
 }
 
 exit run_script(
-    {   name    => 'mempool',
-        keys    => { map { $_ => "pool $keys{$_}" } keys %keys },
-        prepare => \&prepare,
-        call    => \&call,
-        check   => \&check,
-        open    => sub { return %{ $_[0]{pools} // {} } },
+    {   name      => 'mempool',
+        key       => 'pool',
+        otherwise => 'p',
+        keys      => \%keys,
+        calls     => \%calls,
+        prepare   => \&prepare,
+        check     => \&check,
     },
     @ARGV
 );

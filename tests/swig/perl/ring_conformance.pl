@@ -11,7 +11,7 @@ use warnings;
 use FindBin ();
 use Libfp;
 use lib $FindBin::Bin;
-use Conformance qw(compare compare_fields element run_script);
+use Conformance qw(compare element fp keep run_script);
 
 my %keys = map { $_ => '' } qw(destroy unref close reset count free_count capacity
     elem_size is_full is_empty is_closed producer_sync consumer_sync name);
@@ -45,13 +45,6 @@ sub elements {
 
 # ---- calls: each gets the run, the step and the ring ----
 
-# Calls Libfp::fp_ring_<name>.
-sub fp {
-    my ($name, @arguments) = @_;
-    no strict 'refs';
-    return &{"Libfp::fp_ring_$name"}(@arguments);
-}
-
 sub side { return $_[0] eq 'st' ? $Libfp::LIBFP_ST : $Libfp::LIBFP_MT }
 
 sub create {
@@ -64,21 +57,7 @@ sub create {
     $opts->{consumer}  = side($step->{consumer} // $run->{sides}[1]);
     $opts->{flags}     = ($step->{stats} ? $Libfp::LIBFP_STATS : 0)
         | ($step->{checked} ? $Libfp::LIBFP_CHECKED : 0);
-    $run->{rings}{ $run->{ring} } = fp('create', $opts);
-    return 0;
-}
-
-sub lookup {
-    my ($run, $step) = @_;
-    $run->{rings}{ $run->{ring} } = fp('lookup', $step->{name});
-    return 0;
-}
-
-sub ends {
-    my ($run, $step, $ring) = @_;
-    my $got = fp($step->{do}, $ring);
-    delete $run->{rings}{ $run->{ring} };
-    return $got;
+    return keep($run, fp('create', $opts));
 }
 
 sub span_of {
@@ -121,22 +100,8 @@ sub commit {
     return fp($step->{do}, $ring, $span, $step->{k});
 }
 
-sub stats {
-    my ($run, $step, $ring) = @_;
-    my $stats = Libfp::fp_ring_stats->new;
-    my $got   = fp('get_stats', $ring, $stats);
-    compare_fields($step, $stats);
-    return $got;
-}
-
-sub plain {
-    my ($run, $step, $ring) = @_;
-    return scalar fp($step->{do}, $ring);
-}
-
 my %calls = (
-    create => \&create, lookup => \&lookup, destroy => \&ends, unref => \&ends,
-    stats => \&stats,
+    create => \&create,
     (map { $_ => \&enqueues } qw(enqueue enqueue_u64 enqueue_burst enqueue_bulk)),
     (map { $_ => \&dequeues } qw(dequeue dequeue_u64 dequeue_burst dequeue_bulk peek)),
     (map { ("reserve_$_" => \&reserve, "commit_$_" => \&commit) } qw(enqueue dequeue)),
@@ -145,23 +110,14 @@ my %calls = (
 # ---- steps ----
 
 sub prepare {
-    my ($run, $step) = @_;
-    $run->{ring} = $step->{ring} // 'r';
-    my $ring = $run->{rings}{ $run->{ring} };
-    die "the script: no ring $run->{ring}\n" if !$ring && $step->{do} !~ /^(create|lookup)$/;
+    my ($run, $ring) = @_;
     $run->{size} = $ring ? fp('elem_size', $ring) : 8;
     $run->{out}  = '';
     return;
 }
 
-sub call {
-    my ($run, $step) = @_;
-    return ($calls{ $step->{do} } // \&plain)->($run, $step, $run->{rings}{ $run->{ring} });
-}
-
 sub check {
-    my ($run, $step) = @_;
-    my $ring = $run->{rings}{ $run->{ring} };
+    my ($run, $step, $ring) = @_;
     compare(unpack('H*', elements($step->{out}, $run->{size})), unpack 'H*', $run->{out})
         if $step->{out};
     compare("$step->{after} after",
@@ -175,12 +131,13 @@ sub check {
 }
 
 exit run_script(
-    {   name    => 'ring',
-        keys    => { map { $_ => "ring $keys{$_}" } keys %keys },
-        prepare => \&prepare,
-        call    => \&call,
-        check   => \&check,
-        open    => sub { return %{ $_[0]{rings} // {} } },
+    {   name      => 'ring',
+        key       => 'ring',
+        otherwise => 'r',
+        keys      => \%keys,
+        calls     => \%calls,
+        prepare   => \&prepare,
+        check     => \&check,
     },
     @ARGV
 );
