@@ -8,8 +8,14 @@
  * passes a gate that notices.
  */
 
+/*
+ * Of each part's struct _handle.py reads one member, handle: the C object, or NULL once it is
+ * destroyed. Each part's functions answer GLUE_DESTROYED from then on, and a function that makes
+ * an object takes the struct last.
+ */
+
 /* Beside negative errno values: what the gates answer. */
-#define GLUE_DESTROYED -10001 /* the ring was destroyed, or the reference given back */
+#define GLUE_DESTROYED -10001 /* destroyed, or the reference given back */
 #define GLUE_SIDE_BUSY -10002 /* another thread is inside this ST side */
 #define GLUE_IN_USE -10003    /* destroy, reset, unref: a thread is inside a call */
 #define GLUE_ENDING -10004    /* a thread is inside destroy, reset or unref */
