@@ -194,14 +194,15 @@ func runCase(p player, steps []fields) (ran, failed int, failure string) {
 		}
 	}
 	if p.open() > 0 {
-		return ran, len(steps), "the case leaves something open"
+		return ran, len(steps) + 1, "the case leaves something open"
 	}
 	return ran, 0, ""
 }
 
 // forEachCase reads a script and calls run for every case that is for Go, and every kind,
-// with a player.
-func forEachCase(t *testing.T, file string, run func(name string, steps []fields, p player)) {
+// with a player. The number of a planted mistake is that of the last step, or one more: the end.
+func forEachCase(t *testing.T, file string,
+	run func(name string, steps []fields, mistake int, p player)) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../tests/conformance", file))
 	if err != nil {
@@ -222,13 +223,17 @@ func forEachCase(t *testing.T, file string, run func(name string, steps []fields
 		pairs := [][2]string{{"mt", "mt"}}
 		c.take("kinds", &pairs)
 		c.text("why", "")
+		mistake := len(steps)
+		if c.text("mistake", "") == "end" {
+			mistake++
+		}
 		if !c.only() {
 			continue
 		}
 		c.done()
 		for _, pair := range pairs {
 			k := kind{sideNames[pair[0]], sideNames[pair[1]]}
-			run(fmt.Sprintf("%s [%v]", name, k), steps, newPlayer(k))
+			run(fmt.Sprintf("%s [%v]", name, k), steps, mistake, newPlayer(k))
 		}
 	}
 }
@@ -236,7 +241,7 @@ func forEachCase(t *testing.T, file string, run func(name string, steps []fields
 func TestConformance(t *testing.T) {
 	for _, file := range []string{"ring.json", "mempool.json"} {
 		steps, cases := 0, 0
-		forEachCase(t, file, func(name string, script []fields, p player) {
+		forEachCase(t, file, func(name string, script []fields, _ int, p player) {
 			ran, failed, failure := runCase(p, script)
 			if failure != "" {
 				t.Errorf("%s step %d %s", name, failed, failure)
@@ -252,13 +257,14 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// The last step of each case of a planted script is wrong: a driver that is awake says so.
+// The last step of each case of a planted script, or its end, is wrong: a driver that is awake
+// says so.
 func TestConformanceFindsWhatIsPlanted(t *testing.T) {
 	for _, file := range []string{"ring_planted.json", "mempool_planted.json"} {
-		forEachCase(t, file, func(name string, script []fields, p player) {
-			if _, failed, failure := runCase(p, script); failed != len(script) {
+		forEachCase(t, file, func(name string, script []fields, mistake int, p player) {
+			if _, failed, failure := runCase(p, script); failed != mistake {
 				t.Errorf("%s: the mistake in step %d was not found, but %d: %q", name,
-					len(script), failed, failure)
+					mistake, failed, failure)
 			}
 		})
 	}

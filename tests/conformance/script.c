@@ -11,7 +11,7 @@
 #include <libfp.h>
 
 static struct {
-	unsigned cases, runs, steps, failures, others;
+	unsigned cases, runs, steps, failures, found, others;
 } counts;
 
 /* ---- values ---- */
@@ -300,7 +300,7 @@ static int for_us(const json_t *object)
 	return !only || script_lists(only, "c");
 }
 
-/* Returns whether all of it went as it should; *last: the step it ended with. */
+/* Whether all went as it should. *last: the step that did not; the end is one more. */
 static int run_case(const struct part *part, const json_t *c, uint32_t first,
 		    uint32_t second, int quiet, size_t *last)
 {
@@ -326,7 +326,7 @@ static int run_case(const struct part *part, const json_t *c, uint32_t first,
 		if (run.failed)
 			break;
 	}
-	*last = run.step;
+	*last = run.failed ? run.step : json_array_size(json_object_get(c, "steps")) + 1;
 	end_run(&run);
 	counts.runs++;
 	counts.failures += (unsigned)run.failed;
@@ -349,9 +349,10 @@ static int run_kinds(const struct part *part, const json_t *c, int planted)
 	const json_t *kinds = json_object_get(c, "kinds");
 	size_t n = kinds ? json_array_size(kinds) : 1;
 	size_t end = json_array_size(json_object_get(c, "steps")), last;
+	size_t wrong = end + !strcmp(script_string(c, "mistake", ""), "end");
 	int good = 1;
 
-	check_keys(c, "case kinds only steps why ", "");
+	check_keys(c, "case kinds only steps why ", planted ? "mistake " : "");
 	if (!for_us(c)) {
 		counts.others += (unsigned)end;
 		return 1;
@@ -361,8 +362,10 @@ static int run_kinds(const struct part *part, const json_t *c, int planted)
 		const json_t *kind = json_array_get(kinds, i);
 		int passed = run_case(part, c, side_of(kind, 0), side_of(kind, 1),
 				      planted, &last);
+		int found = !passed && last == wrong;
 
-		good &= planted ? !passed && last == end : passed;
+		counts.found += (unsigned)found;
+		good &= planted ? found : passed;
 	}
 	return good;
 }
@@ -401,7 +404,7 @@ int script_main(const struct part *part, int argc, char **argv)
 	if (counts.cases == 0)
 		script_die(argv[1 + planted], "no cases");
 	if (planted)
-		printf("%u of %u planted mistakes found\n", counts.failures, counts.runs);
+		printf("%u of %u planted mistakes found\n", counts.found, counts.runs);
 	else
 		printf("%u steps in %u runs of %u cases, %u runs failed, %u steps are for "
 		       "other languages\n",

@@ -183,7 +183,7 @@ abstract class Conformance<H> {
     private static int steps;
     private static int cases;
 
-    /** Runs a case; tells the step that was wrong, counted from 1, or 0. */
+    /** Runs a case; tells the step that was wrong, counted from 1, the end as one more; or 0. */
     private int runCase(JsonObject c, boolean quiet) {
         int n = 0;
         for (JsonElement next : c.getAsJsonArray("steps")) {
@@ -209,7 +209,7 @@ abstract class Conformance<H> {
         if (!quiet) {
             System.err.println(c.get("case").getAsString() + " ends, but something is open");
         }
-        return n;
+        return n + 1;
     }
 
     /** A driver's main, for scripts of that part. */
@@ -235,7 +235,7 @@ abstract class Conformance<H> {
                 JsonArray pair = kind.getAsJsonArray();
                 String[] sides = {pair.get(0).getAsString(), pair.get(1).getAsString()};
                 int wrong = driver.apply(sides).runCase(c, planted);
-                int last = c.getAsJsonArray("steps").size();
+                int last = c.getAsJsonArray("steps").size() + (c.has("mistake") ? 1 : 0);
                 if (planted && wrong != last) {
                     System.err.println(c.get("case") + ": the mistake was not found");
                 }

@@ -122,7 +122,7 @@ sub for_us {
     return !$object->{only} || grep { $_ eq 'perl' } @{ $object->{only} };
 }
 
-# Tells the step that was wrong, counted from 1, or 0.
+# Tells the step that was wrong, counted from 1, the end as one more; or 0.
 sub run_case {
     my ($case, $sides, $quiet) = @_;
     my $run = { sides => $sides };
@@ -141,7 +141,7 @@ sub run_case {
     }
     return 0 if !%{ $run->{handles} // {} };
     print STDERR "$case->{case} ends, but something is open\n" if !$quiet;
-    return $n;
+    return $n + 1;
 }
 
 # A driver's main. What a part brings: its name; the key of a step for its handle and the
@@ -158,7 +158,7 @@ sub run_script {
         $cases++;
         for my $sides (@{ $case->{kinds} // [['mt', 'mt']] }) {
             my $wrong = run_case($case, $sides, $planted);
-            my $last  = $planted ? @{ $case->{steps} } : 0;
+            my $last  = $planted ? @{ $case->{steps} } + ($case->{mistake} ? 1 : 0) : 0;
             next if $wrong == $last;
             $good = 0;
             print STDERR "$case->{case}: the mistake was not found\n" if $planted;
