@@ -28,8 +28,15 @@
  *             gets -EPIPE, or it returns -EPIPE. A consumer gets -EPIPE only
  *             when everything has been taken (a bulk: when fewer than n are
  *             left; a burst gets these).
+ * Waiting     A ring with LIBFP_RING_WAIT, or a side with a wake-up bound to it
+ *             (fp_ring_set_wakeup()), can be waited for: fp_ring_dequeue_wait() and
+ *             the like spin for 50 us, nap for 100 us, then sleep. Other calls pay
+ *             one load for that, and a system call only if somebody sleeps. With
+ *             LIBFP_RING_WAIT one waiter is woken for what one can take; a bound
+ *             wake-up wakes all that sleep on it. Both belong to the handle: what is
+ *             done through another handle on the same memory wakes nobody.
  * Fork        A child may use a ring that no other thread was inside at the
- *             fork, and may destroy any ring.
+ *             fork, and may destroy any ring. It must not wait (-ECHILD).
  *
  * Calls with `burst` move as many elements as fit, 0 to n; with `bulk` all n,
  * or none and return 0. Single calls return like a burst of one. n = 0 moves
@@ -46,6 +53,7 @@
 #define LIBFP_RING_H
 
 #include <libfp/base.h>
+#include <libfp/wakeup.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,18 +63,25 @@ extern "C" {
 #define LIBFP_RING_ELEM_MAX 4096	   /* bytes of an element */
 #define LIBFP_RING_ALIGN 128		   /* alignment of fp_ring_init memory */
 
+#define LIBFP_RING_WAIT 0x100 /* fp_ring_opts.flags: both sides can be waited for */
+
+/* The sides of a ring, for calls that concern one. */
+#define LIBFP_RING_PRODUCER 0
+#define LIBFP_RING_CONSUMER 1
+
 typedef struct fp_ring fp_ring;
 
 /*
  * flags: LIBFP_STATS counts refusals and the high-water mark; LIBFP_CHECKED
  * detects misuse (two threads inside an ST side, a call during destroy) and
- * names both threads in a log line; LIBFP_MEM_HUGE, LIBFP_MEM_PREFAULT and
+ * names both threads in a log line; LIBFP_RING_WAIT lets threads wait for it;
+ * LIBFP_MEM_HUGE, LIBFP_MEM_PREFAULT and
  * LIBFP_MEM_NODE place the memory (fp_ring_create only: -EINVAL with
  * fp_ring_init, whose memory is the caller's).
  */
 typedef struct fp_ring_opts {
 	uint32_t size;	     /* sizeof(fp_ring_opts) */
-	uint32_t flags;	     /* LIBFP_STATS, LIBFP_CHECKED, LIBFP_MEM_... */
+	uint32_t flags;	     /* LIBFP_STATS, LIBFP_CHECKED, LIBFP_RING_WAIT, LIBFP_MEM_... */
 	const char *name;    /* NULL: not registered */
 	uint32_t capacity;   /* elements, 1 to LIBFP_RING_CAPACITY_MAX; no default */
 	uint32_t elem_size;  /* bytes, a multiple of 4, 4 to LIBFP_RING_ELEM_MAX; 0: 8 */
@@ -158,8 +173,8 @@ LIBFP_API int fp_ring_create(const fp_ring_opts *opts, fp_ring **out);
  *
  * Returns:  0, also for NULL; -EBUSY and nothing freed: references taken by
  *           lookup remain, a span is open (not looked for in the caller's
- *           memory, where it may belong to another handle), or (LIBFP_CHECKED)
- *           a thread is inside a call.
+ *           memory, where it may belong to another handle), a thread waits, or
+ *           (LIBFP_CHECKED) a thread is inside a call. A bound wake-up is unbound.
  * Threads:  one, with no other call on this ring.
  * Progress: blocking (frees memory; a named ring takes the registry lock).
  * Since:    0.9
@@ -442,6 +457,100 @@ LIBFP_API int32_t fp_ring_reserve_dequeue(fp_ring *ring, uint32_t n,
  */
 LIBFP_API int32_t fp_ring_commit_dequeue(fp_ring *ring, fp_ring_span *span,
 					 uint32_t k);
+
+/*
+ * Binds a side to a wake-up: from now on it is signalled whenever something may have
+ * become possible on that side - for LIBFP_RING_CONSUMER an element came, for
+ * LIBFP_RING_PRODUCER a slot was freed, for both the ring was closed. The ring keeps
+ * the wake-up from being destroyed. Several rings and sides may share one.
+ *
+ * wakeup:   NULL unbinds; a ring with LIBFP_RING_WAIT then has its own again.
+ * Returns:  0; -EINVAL: ring is NULL or there is no such side; -EBUSY: a thread waits
+ *           on this side, or (LIBFP_CHECKED) is inside a call; -ECHILD: ring or wakeup
+ *           was made before a fork.
+ * Threads:  one, with no other call on this ring, as for destroy.
+ * Progress: wait-free.
+ * Since:    0.9
+ */
+LIBFP_API int fp_ring_set_wakeup(fp_ring *ring, uint32_t side, fp_wakeup *wakeup);
+
+/*
+ * Waits until a dequeue would find something. Takes nothing: another consumer may be
+ * faster.
+ *
+ * timeout_ns: nanoseconds; 0: looks once, without a system call; LIBFP_FOREVER: no limit.
+ * Returns:  1: readable; 0: timed out; -EPIPE: closed and drained; -ECANCELED:
+ *           fp_ring_interrupt() or fp_wakeup_interrupt(); -ENXIO: neither
+ *           LIBFP_RING_WAIT nor a wake-up bound to this side (with timeout_ns 0 too);
+ *           -EOPNOTSUPP: bound to the wake-up of a service, which nobody can wait on;
+ *           -EINVAL: ring is NULL; -EBUSY: LIBFP_CHECKED, see the top; -ECHILD: made
+ *           before a fork.
+ * Threads:  as fp_ring_dequeue(). Not a cancellation point.
+ * Progress: blocking.
+ * Since:    0.9
+ */
+LIBFP_API int fp_ring_wait_readable(fp_ring *ring, uint64_t timeout_ns);
+
+/*
+ * Waits until an enqueue would find a free slot. Takes nothing: another producer may
+ * be faster.
+ *
+ * timeout_ns: as fp_ring_wait_readable().
+ * Returns:  1: writable; 0: timed out; -EPIPE: closed; -ECANCELED, -ENXIO, -EOPNOTSUPP,
+ *           -EINVAL, -EBUSY, -ECHILD: as fp_ring_wait_readable().
+ * Threads:  as fp_ring_enqueue(). Not a cancellation point.
+ * Progress: blocking.
+ * Since:    0.9
+ */
+LIBFP_API int fp_ring_wait_writable(fp_ring *ring, uint64_t timeout_ns);
+
+/*
+ * Dequeues at least `min` and up to n elements, and waits for the first `min`, which it
+ * takes together. From a closed ring it takes what is left, also below `min`.
+ *
+ * elems:    receives them; room for n * elem_size bytes; any alignment.
+ * min:      1 to n, at most the capacity. 0: does not wait, as fp_ring_dequeue_burst().
+ * timeout_ns: as fp_ring_wait_readable().
+ * Returns:  how many, `min` to n; 0: timed out, nothing taken; -EINVAL: see the top, and
+ *           min is above n or the capacity; -EPIPE: closed and drained; -ECANCELED:
+ *           nothing taken; -ENXIO, -EOPNOTSUPP, -EBUSY, -ECHILD: as
+ *           fp_ring_wait_readable().
+ * Threads:  as fp_ring_dequeue(). Not a cancellation point.
+ * Progress: blocking.
+ * Since:    0.9
+ */
+LIBFP_API int32_t fp_ring_dequeue_wait(fp_ring *ring, void *elems, uint32_t min,
+				       uint32_t n, uint64_t timeout_ns);
+
+/*
+ * Enqueues at least the first `min` and up to n elements, and waits for room for `min`,
+ * which it puts in together.
+ *
+ * elems:    n * elem_size contiguous bytes; any alignment.
+ * min:      1 to n, at most the capacity. 0: does not wait, as fp_ring_enqueue_burst().
+ * timeout_ns: as fp_ring_wait_readable().
+ * Returns:  how many were taken, `min` to n; 0: timed out, none; -EINVAL: see the top,
+ *           and min is above n or the capacity; -EPIPE: closed, none taken; -ECANCELED:
+ *           none taken; -ENXIO, -EOPNOTSUPP, -EBUSY, -ECHILD: as
+ *           fp_ring_wait_readable().
+ * Threads:  as fp_ring_enqueue(). Not a cancellation point.
+ * Progress: blocking.
+ * Since:    0.9
+ */
+LIBFP_API int32_t fp_ring_enqueue_wait(fp_ring *ring, const void *elems, uint32_t min,
+				       uint32_t n, uint64_t timeout_ns);
+
+/*
+ * Ends the waits in progress on one side with -ECANCELED; later ones are not affected. A
+ * wake-up that is bound is interrupted, with all that wait on it.
+ *
+ * Returns:  0; -EINVAL: ring is NULL or there is no such side; -ENXIO, -EOPNOTSUPP,
+ *           -ECHILD: as fp_ring_wait_readable().
+ * Threads:  any.
+ * Progress: wait-free, but for a system call.
+ * Since:    0.9
+ */
+LIBFP_API int fp_ring_interrupt(fp_ring *ring, uint32_t side);
 
 /*
  * Slots in use: elements, plus slots that are claimed but not published yet,

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#define FPI_FUTEX_ANY UINT32_MAX /* all bits: every sleeper, every wake */
+
 /*
  * Sleeps while *word == expected, without limit. Returns after a wake, a
  * signal, or at once if the word differs: the caller looks again.
@@ -16,5 +18,17 @@ void fpi_futex_wait(uint32_t *word, uint32_t expected);
 
 /* Wakes up to n sleepers. */
 void fpi_futex_wake(uint32_t *word, uint32_t n);
+
+/*
+ * Sleeps while *word == expected, until a wake that has one of `bits` (not 0) in common,
+ * or until deadline_ns of base/clock.h.
+ *
+ * Returns 0: woken; -EAGAIN: the word differs; -ETIMEDOUT; -EINTR: for no reason.
+ */
+int fpi_futex_wait_until(uint32_t *word, uint32_t expected, uint32_t bits,
+			 uint64_t deadline_ns);
+
+/* Wakes every sleeper that has one of `bits` (not 0) in common. */
+void fpi_futex_wake_bits(uint32_t *word, uint32_t bits);
 
 #endif

@@ -7,8 +7,8 @@
  * is no object, or one met twice, is a fault. What is not met is in use.
  */
 #include <errno.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "mempool/mempool_internal.h"
 
@@ -163,7 +163,6 @@ int fp_mempool_set_tag(fp_mempool *pool, void *object, uint64_t tag)
 
 int64_t fp_mempool_leaks(const fp_mempool *pool, fp_mempool_leak *leaks, uint32_t max)
 {
-	struct timespec t;
 	int64_t n = 0;
 	uint64_t now;
 
@@ -171,8 +170,7 @@ int64_t fp_mempool_leaks(const fp_mempool *pool, fp_mempool_leak *leaks, uint32_
 		return -EINVAL;
 	if (!pool->records)
 		return -EOPNOTSUPP;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	now = fpi_now_ns();
 	for (uint64_t i = 0; i < pool->capacity; i++) {
 		const struct fpi_object_record *r = &pool->records[i];
 		/* Acquire: the time with it. Partner: POOL_TAKEN. */

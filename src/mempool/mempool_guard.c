@@ -15,8 +15,8 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "mempool/mempool_internal.h"
 
@@ -35,14 +35,6 @@ const char *fpi_pool_name(const fp_mempool *p)
 static uint32_t self(void)
 {
 	return (uint32_t)fpi_thread_id();
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static int32_t misuse(fp_mempool *p, int32_t code)
@@ -218,7 +210,7 @@ static int check_available(fp_mempool *p, void *const *objects, uint32_t n)
 
 static void note_taken(fp_mempool *p, void *const *objects, uint32_t n)
 {
-	uint64_t now = now_ns();
+	uint64_t now = fpi_now_ns();
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct fpi_object_record *r = &p->records[fpi_pool_index(p, objects[i])];

@@ -19,6 +19,7 @@
 
 #define RING_OPTS_FIRST 48 /* sizeof(fp_ring_opts) as first published */
 #define RING_STATE_FLAGS (LIBFP_STATS | LIBFP_CHECKED)
+#define RING_HANDLE_FLAGS LIBFP_RING_WAIT
 #define RING_MEM_FLAGS (LIBFP_MEM_HUGE | LIBFP_MEM_PREFAULT | LIBFP_MEM_NODE)
 
 static struct fpi_registry rings = FPI_REGISTRY_INIT;
@@ -47,7 +48,8 @@ static int read_opts(fp_ring_opts *o, const fp_ring_opts *opts, const char *who)
 				  "%s: options missing, misaligned or of a size "
 				  "this library does not know",
 				  who);
-	if (o->flags & ~(uint32_t)(RING_STATE_FLAGS | RING_MEM_FLAGS))
+	if (o->flags &
+	    ~(uint32_t)(RING_STATE_FLAGS | RING_HANDLE_FLAGS | RING_MEM_FLAGS))
 		return fpi_refuse(-EOPNOTSUPP, "%s: unknown flags %#x", who, o->flags);
 	if (o->producer > LIBFP_ST || o->consumer > LIBFP_ST)
 		return fpi_refuse(-EOPNOTSUPP,
@@ -130,19 +132,22 @@ static void publish_state(struct fpi_ring_state *s)
  * read or written there.
  */
 static int make_handle(struct fpi_ring_state *s, void *at, const fp_allocator *allocator,
-		       fp_ring **out)
+		       uint32_t flags, fp_ring **out)
 {
 	struct fpi_ring_state *state = at;
 	unsigned char *base = at;
 	struct fpi_mem mem = { 0 };
 	uint64_t lap = 4; /* at least 2 bits, so that gen_shift is not negative */
 	fp_ring *r;
+	size_t bytes = sizeof(*r);
 	int err;
 
-	err = fpi_mem_alloc(&mem, allocator, sizeof(*r), FPI_FALSE_SHARING, 0, 0);
+	if (flags & LIBFP_RING_WAIT)
+		bytes += 2 * sizeof(*r->own);
+	err = fpi_mem_alloc(&mem, allocator, bytes, FPI_FALSE_SHARING, 0, 0);
 	if (err)
 		return fpi_refuse(err, "fp_ring: no %zu bytes of memory for a handle",
-				  sizeof(*r));
+				  bytes);
 	r = mem.ptr;
 	r->mem = mem;
 	r->state = s;
@@ -166,21 +171,39 @@ static int make_handle(struct fpi_ring_state *s, void *at, const fp_allocator *a
 	else
 		fpi_ring_spsc_ops(r, fpi_cpu_avx2());
 	r->raw = r->ops;
+	r->raw_kind[FPI_RING_PRODUCER] = r->prod_kind;
+	r->raw_kind[FPI_RING_CONSUMER] = r->cons_kind;
 	r->generation = fpi_fork_generation();
 	r->flags = s->flags;
 	r->sync[FPI_RING_PRODUCER] = s->producer;
 	r->sync[FPI_RING_CONSUMER] = s->consumer;
-	if (s->flags)
-		fpi_ring_guard_ops(r);
+	if (flags & LIBFP_RING_WAIT) {
+		r->own = (fp_wakeup *)(void *)(r + 1);
+		fpi_ring_wake_init(r);
+	}
+	fpi_ring_choose_ops(r);
 	r->state = state;
 	*out = r;
 	return 0;
+}
+
+void fpi_ring_choose_ops(fp_ring *r)
+{
+	r->inner = r->raw;
+	r->prod_kind = r->raw_kind[FPI_RING_PRODUCER];
+	r->cons_kind = r->raw_kind[FPI_RING_CONSUMER];
+	if (r->wake[FPI_RING_PRODUCER] || r->wake[FPI_RING_CONSUMER])
+		fpi_ring_wake_ops(r);
+	r->ops = r->inner;
+	if (r->flags)
+		fpi_ring_guard_ops(r);
 }
 
 static void drop_handle(fp_ring *r)
 {
 	struct fpi_mem mem = r->mem, state = r->state_mem;
 
+	fpi_ring_wake_drop(r);
 	fpi_mem_free(&state);
 	fpi_ring_let_out(r);
 	fpi_mem_free(&mem);
@@ -227,7 +250,7 @@ int fp_ring_create(const fp_ring_opts *opts, fp_ring **out)
 		return fpi_refuse(err, "fp_ring_create: no %llu bytes of memory",
 				  (unsigned long long)total);
 	make_state(mem.ptr, &o);
-	err = make_handle(mem.ptr, mem.ptr, o.allocator, &r);
+	err = make_handle(mem.ptr, mem.ptr, o.allocator, o.flags, &r);
 	if (err) {
 		fpi_mem_free(&mem);
 		return err;
@@ -268,7 +291,7 @@ int fp_ring_init(void *mem, uint64_t len, const fp_ring_opts *opts, fp_ring **ou
 		return err;
 	/* All that can fail comes before the first write to the caller's memory. */
 	make_state(&shape, &o);
-	err = make_handle(&shape, mem, o.allocator, &r);
+	err = make_handle(&shape, mem, o.allocator, o.flags, &r);
 	if (err)
 		return err;
 	err = take_name(r, &o, "fp_ring_init");
@@ -315,7 +338,7 @@ int fp_ring_attach(void *mem, uint64_t len, fp_ring **out)
 	err = fpi_fork_register();
 	if (err)
 		return err;
-	return make_handle(s, mem, NULL, out);
+	return make_handle(s, mem, NULL, 0, out);
 }
 
 /* ---- the end ---- */
@@ -336,6 +359,7 @@ int fp_ring_destroy(fp_ring *ring)
 	if (ring->generation != fpi_fork_generation()) {
 		fpi_registry_retire(&ring->name, 1);
 		ring->flags = 0;
+		ring->wake[0] = ring->wake[1] = NULL; /* may be gone before it */
 		drop_handle(ring);
 		return 0;
 	}
@@ -343,6 +367,9 @@ int fp_ring_destroy(fp_ring *ring)
 	if (fpi_registry_referenced(&ring->name))
 		return fpi_refuse(-EBUSY,
 				  "fp_ring_destroy: references by lookup are out");
+	if (FPI_LOAD(&ring->waiting[FPI_RING_PRODUCER], FPI_RELAXED) ||
+	    FPI_LOAD(&ring->waiting[FPI_RING_CONSUMER], FPI_RELAXED))
+		return fpi_refuse(-EBUSY, "fp_ring_destroy: a thread waits");
 	err = fpi_ring_shut(ring, "fp_ring_destroy");
 	if (err)
 		return err;
@@ -394,6 +421,7 @@ void fpi_ring_set_closed(fp_ring *r)
 		fpi_gens_close(r);
 	else
 		fpi_spsc_close(r);
+	fpi_ring_wake_closed(r);
 }
 
 int fp_ring_close(fp_ring *ring)

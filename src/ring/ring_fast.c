@@ -49,6 +49,8 @@ static FPI_NOINLINE int32_t enqueue_call(fp_ring *r, uint64_t elem)
 {
 	if (!r || r->elem_size != 8)
 		return -EINVAL;
+	if (r->prod_kind > FPI_RING_GENS8 && fpi_ring_enqueue_one_waking(r, elem))
+		return 1;
 	return r->ops.enqueue[0](r, &elem, 1, 0);
 }
 
@@ -56,6 +58,8 @@ static FPI_NOINLINE int32_t dequeue_call(fp_ring *r, uint64_t *elem)
 {
 	if (!r || !elem || r->elem_size != 8)
 		return -EINVAL;
+	if (r->cons_kind > FPI_RING_GENS8 && fpi_ring_dequeue_one_waking(r, elem))
+		return 1;
 	return r->ops.dequeue[0](r, elem, 1, 0);
 }
 

@@ -310,3 +310,28 @@ int fpi_ring_gens_blocked(const fp_ring *r, uint64_t *pos, int64_t *by)
 	}
 	return 1;
 }
+
+int fpi_ring_gens_ready(const fp_ring *r, enum fpi_ring_side_name side)
+{
+	const struct fpi_ring_side *s = side == FPI_RING_CONSUMER ? r->cons : r->prod;
+	uint64_t end, h = FPI_LOAD(&s->head, FPI_RELAXED);
+
+	if (side == FPI_RING_PRODUCER) {
+		if (h & FPI_RING_CLOSED)
+			return -EPIPE;
+		return FPI_LOAD(fpi_gens_at(r, h), FPI_RELAXED) ==
+		       fpi_gen(r, h, FPI_GEN_EMPTY);
+	}
+	/* Voids are passed over; nobody else's move makes this wrong, only old. */
+	for (uint64_t n = r->capacity; n; n--, h = fpi_ring_advance(r, h, 1)) {
+		uint8_t g = FPI_LOAD(fpi_gens_at(r, h), FPI_RELAXED);
+
+		if (g == fpi_gen(r, h, FPI_GEN_VOID))
+			continue;
+		if (g != fpi_gen(r, h, FPI_GEN_EMPTY) && g != fpi_gen(r, h, FPI_GEN_BUSY))
+			return 1;
+		break;
+	}
+	end = FPI_LOAD(&r->prod->head, FPI_RELAXED);
+	return end == (h | FPI_RING_CLOSED) ? -EPIPE : 0;
+}

@@ -10,8 +10,8 @@
  * turned away.
  */
 #include <errno.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/thread_slot.h"
@@ -136,14 +136,6 @@ static void log_commit(const fp_ring *r, enum fpi_ring_side_name side,
 
 /* ---- STATS ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos)
 {
 	struct fpi_ring_state *s = r->state;
@@ -151,7 +143,7 @@ uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos)
 
 	/* Diagnosis only: a reader may see the time of the position before. */
 	if (seen != pos + 1) {
-		FPI_STORE(&s->blocked_since, now_ns(), FPI_RELAXED);
+		FPI_STORE(&s->blocked_since, fpi_now_ns(), FPI_RELAXED);
 		FPI_STORE(&s->blocked_pos, pos + 1, FPI_RELAXED);
 	}
 	return FPI_LOAD(&s->blocked_since, FPI_RELAXED);
@@ -197,7 +189,7 @@ static int32_t guarded_enqueue(fp_ring *r, const void *elems, uint64_t n, uint32
 		return got;
 	got = span_in_the_way(r, PRODUCER) ?
 		      -EBUSY :
-		      r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
+		      r->inner.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
 	return got;
@@ -211,7 +203,7 @@ static int32_t guarded_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bul
 		return got;
 	got = span_in_the_way(r, CONSUMER) ?
 		      -EBUSY :
-		      r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
+		      r->inner.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
 	return got;
@@ -223,7 +215,7 @@ static int32_t guarded_peek(fp_ring *r, void *elems, uint32_t n)
 
 	if (got)
 		return got;
-	got = r->raw.peek(r, elems, n);
+	got = r->inner.peek(r, elems, n);
 	leave(r, CONSUMER);
 	return got;
 }
@@ -237,7 +229,7 @@ static int32_t guarded_reserve_enqueue(fp_ring *r, uint32_t n, uint32_t bulk,
 		return got;
 	/* The algorithm refuses, this says why. */
 	span_in_the_way(r, PRODUCER);
-	got = r->raw.reserve_enqueue(r, n, bulk, span);
+	got = r->inner.reserve_enqueue(r, n, bulk, span);
 	note_reserved(r, PRODUCER, got);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
@@ -252,7 +244,7 @@ static int32_t guarded_reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk,
 	if (got)
 		return got;
 	span_in_the_way(r, CONSUMER);
-	got = r->raw.reserve_dequeue(r, n, bulk, span);
+	got = r->inner.reserve_dequeue(r, n, bulk, span);
 	note_reserved(r, CONSUMER, got);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
@@ -265,7 +257,7 @@ static int32_t guarded_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k
 
 	if (got)
 		return got;
-	got = r->raw.commit_enqueue(r, span, k);
+	got = r->inner.commit_enqueue(r, span, k);
 	log_commit(r, PRODUCER, span, k, got);
 	/* On an ST side the slots are in use from here on. */
 	if (got > 0)
@@ -280,7 +272,7 @@ static int32_t guarded_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k
 
 	if (got)
 		return got;
-	got = r->raw.commit_dequeue(r, span, k);
+	got = r->inner.commit_dequeue(r, span, k);
 	log_commit(r, CONSUMER, span, k, got);
 	leave(r, CONSUMER);
 	return got;
@@ -306,5 +298,5 @@ void fpi_ring_guard_ops(fp_ring *r)
 	r->ops.reserve_dequeue = guarded_reserve_dequeue;
 	r->ops.commit_enqueue = guarded_commit_enqueue;
 	r->ops.commit_dequeue = guarded_commit_dequeue;
-	r->ops.peek = r->raw.peek ? guarded_peek : NULL;
+	r->ops.peek = r->inner.peek ? guarded_peek : NULL;
 }

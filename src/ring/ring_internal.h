@@ -30,6 +30,7 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/registry.h"
+#include "wakeup/wakeup_internal.h"
 
 /* Code for CPUs on which fpi_cpu_avx2() is true. */
 #if defined(__x86_64__)
@@ -104,6 +105,9 @@ enum fpi_ring_kind {
 	FPI_RING_CALL = 0, /* through the handle's functions */
 	FPI_RING_INDEX8,   /* index ring, 8-byte elements */
 	FPI_RING_GENS8,	   /* generation ring, MT side, 8-byte elements */
+	/* The same on a ring that signals: one cold branch further. */
+	FPI_RING_INDEX8_WAKES,
+	FPI_RING_GENS8_WAKES,
 };
 
 /*
@@ -148,7 +152,8 @@ struct fp_ring {
 	fpi_atomic_u8 *gens;
 	unsigned char *data;
 	struct fpi_ring_ops ops;
-	struct fpi_ring_ops raw; /* what the guards of CHECKED and STATS call */
+	struct fpi_ring_ops inner; /* what the guards of CHECKED and STATS call */
+	struct fpi_ring_ops raw;   /* the algorithm, without signals */
 	struct fpi_ring_state *state;
 	fpi_atomic_u64 *owners; /* CHECKED: who claimed each slot */
 	uint32_t capacity;
@@ -157,6 +162,11 @@ struct fp_ring {
 	uint32_t flags;
 	uint32_t sync[2];	/* [enum fpi_ring_side_name] */
 	struct fpi_guard guard; /* CHECKED */
+	uint8_t raw_kind[2];	/* enum fpi_ring_kind, [side] */
+	/* Whom to signal, [side that may sleep]; NULL: nobody, and the ring has none. */
+	fp_wakeup *wake[2];
+	fp_wakeup *own;		   /* LIBFP_RING_WAIT: two, [side] */
+	fpi_atomic_u32 waiting[2]; /* threads inside a waiting call, [side] */
 
 	struct fpi_mem mem;	  /* this handle */
 	struct fpi_mem state_mem; /* none: the state is the caller's memory */
@@ -252,6 +262,25 @@ void fpi_ring_let_out(fp_ring *r);
 int fpi_ring_guarded_close(fp_ring *r);
 /* Notes when the head is first seen blocked; returns that time, 0 if it is not. */
 uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos);
+
+/* ring_wake.c: puts the signals of r->wake around r->raw, as r->inner. */
+void fpi_ring_wake_ops(fp_ring *r);
+/* Single 8-byte elements of a ring that signals: 1, or 0 to go the long way. */
+int fpi_ring_enqueue_one_waking(fp_ring *r, uint64_t elem);
+int fpi_ring_dequeue_one_waking(fp_ring *r, uint64_t *elem);
+/* Wakes all that wait on the ring: it was closed. */
+void fpi_ring_wake_closed(fp_ring *r);
+/* Binds the wake-ups of LIBFP_RING_WAIT; lets go of bound ones, before the end. */
+void fpi_ring_wake_init(fp_ring *r);
+void fpi_ring_wake_drop(fp_ring *r);
+/* ring.c: chooses r->ops anew. */
+void fpi_ring_choose_ops(fp_ring *r);
+
+/*
+ * Whether a call on this side would find something: 1; 0; -EPIPE. ring_gens_span.c for
+ * generation rings.
+ */
+int fpi_ring_gens_ready(const fp_ring *r, enum fpi_ring_side_name side);
 
 /* ring.c: slots in use, clamped to 0..capacity. */
 uint64_t fpi_ring_used(const fp_ring *r);

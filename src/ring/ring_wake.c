@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rings that somebody may sleep on: binding, and the signals. A ring without
+ * LIBFP_RING_WAIT and without a bound wake-up never comes here and pays nothing; one with
+ * pays the load of fpi_wakeup_signal() after each call.
+ *
+ * The signals stand between the exported calls (or the guards of CHECKED and STATS, so
+ * that they are inside them) and the algorithm. An enqueue signals the consumer side's
+ * wake-up, a dequeue the producer side's. A call that moved nothing may have passed void
+ * slots and so freed some, hence it signals too.
+ *
+ * Order: the algorithm publishes with a release (its *_PUBLISH and *_FREE sites); the
+ * signal's load comes after it, see wakeup_count.c.
+ */
+#include <errno.h>
+
+#include "base/fork.h"
+#include "base/log.h"
+#include "ring/ring_gens.h"
+#include "ring/ring_internal.h"
+#include "ring/ring_spsc.h"
+
+#define PRODUCER FPI_RING_PRODUCER
+#define CONSUMER FPI_RING_CONSUMER
+
+/* Of a side that nobody sleeps on while the other side has a wake-up. */
+static fp_wakeup nobody;
+
+FPI_INLINE int32_t signal_after(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
+{
+	if (got >= 0)
+		fpi_wakeup_signal(r->wake[side]);
+	return got;
+}
+
+/* ---- single elements ---- */
+
+int fpi_ring_enqueue_one_waking(fp_ring *r, uint64_t elem)
+{
+	int done = r->prod_kind == FPI_RING_INDEX8_WAKES ? fpi_spsc_enqueue_one(r, elem) :
+							   fpi_gens_enqueue_one(r, elem);
+
+	if (FPI_LIKELY(done))
+		fpi_wakeup_signal(r->wake[CONSUMER]);
+	return done;
+}
+
+int fpi_ring_dequeue_one_waking(fp_ring *r, uint64_t *elem)
+{
+	int done = r->cons_kind == FPI_RING_INDEX8_WAKES ? fpi_spsc_dequeue_one(r, elem) :
+							   fpi_gens_dequeue_one(r, elem);
+
+	if (FPI_LIKELY(done))
+		fpi_wakeup_signal(r->wake[PRODUCER]);
+	return done;
+}
+
+/* ---- bursts and spans ---- */
+
+static int32_t waking_enqueue(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk)
+{
+	return signal_after(r, CONSUMER,
+			    r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk));
+}
+
+static int32_t waking_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk)
+{
+	return signal_after(r, PRODUCER,
+			    r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk));
+}
+
+static int32_t waking_reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk,
+				      fp_ring_span *span)
+{
+	return signal_after(r, PRODUCER, r->raw.reserve_dequeue(r, n, bulk, span));
+}
+
+static int32_t waking_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
+{
+	return signal_after(r, CONSUMER, r->raw.commit_enqueue(r, span, k));
+}
+
+static int32_t waking_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
+{
+	return signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
+}
+
+static uint8_t waking_kind(uint8_t kind)
+{
+	if (kind == FPI_RING_INDEX8)
+		return FPI_RING_INDEX8_WAKES;
+	return kind == FPI_RING_GENS8 ? FPI_RING_GENS8_WAKES : FPI_RING_CALL;
+}
+
+void fpi_ring_wake_ops(fp_ring *r)
+{
+	r->prod_kind = waking_kind(r->raw_kind[PRODUCER]);
+	r->cons_kind = waking_kind(r->raw_kind[CONSUMER]);
+	r->inner.enqueue[0] = r->inner.enqueue[1] = waking_enqueue;
+	r->inner.dequeue[0] = r->inner.dequeue[1] = waking_dequeue;
+	r->inner.reserve_dequeue = waking_reserve_dequeue;
+	r->inner.commit_enqueue = waking_commit_enqueue;
+	r->inner.commit_dequeue = waking_commit_dequeue;
+}
+
+void fpi_ring_wake_closed(fp_ring *r)
+{
+	for (int side = 0; side < 2; side++)
+		if (r->wake[side])
+			fpi_wakeup_signal_all(r->wake[side]);
+}
+
+/* ---- binding ---- */
+
+static fp_wakeup *own_wakeup(const fp_ring *r, uint32_t side)
+{
+	return r->own ? &r->own[side] : &nobody;
+}
+
+static int is_foreign(const fp_ring *r, uint32_t side)
+{
+	return r->wake[side] && r->wake[side] != own_wakeup(r, side);
+}
+
+void fpi_ring_wake_init(fp_ring *r)
+{
+	for (uint32_t side = 0; side < 2; side++) {
+		fpi_wakeup_init(&r->own[side], FPI_WAKEUP_ONE, 0);
+		r->wake[side] = &r->own[side];
+	}
+}
+
+void fpi_ring_wake_drop(fp_ring *r)
+{
+	for (uint32_t side = 0; side < 2; side++)
+		if (is_foreign(r, side))
+			fpi_wakeup_unbind(r->wake[side]);
+}
+
+static int set_wakeup(fp_ring *r, uint32_t side, fp_wakeup *w)
+{
+	uint32_t other = 1 - side;
+
+	if (FPI_LOAD(&r->waiting[side], FPI_RELAXED))
+		return fpi_refuse(-EBUSY, "fp_ring_set_wakeup: a thread waits");
+	if (w && fpi_wakeup_bind(w))
+		return -ECHILD;
+	if (is_foreign(r, side))
+		fpi_wakeup_unbind(r->wake[side]);
+	r->wake[side] = w ? w : own_wakeup(r, side);
+	if (!r->wake[other])
+		r->wake[other] = &nobody;
+	/* Without anybody to wake the ring is as it was made. */
+	if (r->wake[0] == &nobody && r->wake[1] == &nobody)
+		r->wake[0] = r->wake[1] = NULL;
+	fpi_ring_choose_ops(r);
+	return 0;
+}
+
+int fp_ring_set_wakeup(fp_ring *ring, uint32_t side, fp_wakeup *wakeup)
+{
+	int err;
+
+	if (!ring || side > CONSUMER)
+		return -EINVAL;
+	if (ring->generation != fpi_fork_generation())
+		return -ECHILD;
+	err = fpi_ring_shut(ring, "fp_ring_set_wakeup");
+	if (err)
+		return err;
+	err = set_wakeup(ring, side, wakeup);
+	fpi_ring_reopen(ring);
+	return err;
+}
