@@ -12,7 +12,6 @@
 #include <libfp/base.h>
 #include <libfp/mempool.h>
 #include <libfp/ring.h>
-#include <libfp/service.h>
 #include <libfp/wakeup.h>
 
 #endif /* LIBFP_H */
