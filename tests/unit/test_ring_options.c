@@ -179,7 +179,7 @@ static void every_known_flag_works(void)
 	RT_EACH_MODE(m)
 	for (uint32_t bits = 0; bits < LIBFP_MEM_NODE << 2; bits++) {
 		uint32_t wait = bits & LIBFP_MEM_NODE << 1 ? LIBFP_RING_WAIT : 0;
-		uint32_t flags = (bits & (LIBFP_MEM_NODE << 1) - 1) | wait;
+		uint32_t flags = (bits & ((LIBFP_MEM_NODE << 1) - 1)) | wait;
 		fp_ring_opts o = rt_opts(100, 8, m, flags);
 		fp_ring *r = NULL;
 		uint64_t v = 0;
