@@ -28,6 +28,10 @@
  * flight lie within ORDERED of the next one: an array of that many entries is
  * enough to sort them.
  *
+ * Nobody polls: who finds a ring empty or full sleeps on it (LIBFP_RING_WAIT), the
+ * reader sleeps on a wake-up of its own while no packet is left, and in read() while
+ * the input pauses. So a pipeline without input uses no CPU.
+ *
  * No deadlock, whatever the ring capacity. The pool has more objects than the
  * caches of its threads can keep from the reader, so it gets one as soon as enough
  * are put, and a put never waits; the writer always has a place for what the
@@ -45,13 +49,12 @@
 #include <errno.h>
 #include <libfp/mempool.h>
 #include <libfp/ring.h>
+#include <libfp/wakeup.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "progress.h"
 
@@ -99,7 +102,8 @@ struct pipeline {
 		void *packets[BURST];
 		uint32_t next, count;
 	} stock;
-	fp_mempool *pool; /* of struct packet */
+	fp_mempool *pool;    /* of struct packet */
+	fp_wakeup *returned; /* signalled when packets come back to it */
 	uint8_t *base;	  /* of its objects */
 	uint64_t stride;
 	fp_ring *done; /* NULL: no echo */
@@ -112,70 +116,32 @@ struct pipeline {
 
 /* ---- waiting ---- */
 
-static void cpu_pause(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
-/*
- * For a ring that is full or empty: spins briefly, then lets others run, then
- * sleeps, each time about as long as it has waited so far, at most 2.56 ms. So the
- * pipeline also works where threads share one core, and idle workers cost little.
- */
-static void back_off(unsigned int *tries)
-{
-	const unsigned int yield_from = 32, sleep_from = 48, longest = sleep_from + 7;
-
-	if (*tries < yield_from) {
-		for (int i = 0; i < 16; i++)
-			cpu_pause();
-	} else if (*tries < sleep_from) {
-		sched_yield();
-	} else {
-		struct timespec nap = { 0, 20000L << (*tries - sleep_from) };
-
-		nanosleep(&nap, NULL);
-	}
-	if (*tries < longest)
-		++*tries;
-}
-
-/* Moves all n packets into the ring. */
+/* Moves all n packets into the ring; sleeps while it is full. */
 static void put_all(fp_ring *ring, const uint32_t *indexes, uint32_t n)
 {
-	unsigned int tries = 0;
-
 	while (n) {
-		int32_t moved = fp_ring_enqueue_burst(ring, indexes, n, NULL);
+		int32_t moved = fp_ring_enqueue_wait(ring, indexes, 1, n, LIBFP_FOREVER);
 
-		if (moved > 0) {
-			indexes += moved;
-			n -= (uint32_t)moved;
-			tries = 0;
-		} else {
-			back_off(&tries);
-		}
+		if (moved < 0)
+			return; /* cannot happen: closed by the one who puts */
+		indexes += moved;
+		n -= (uint32_t)moved;
 	}
 }
 
-/* Takes 1 to BURST packets; 0: the ring is closed and empty. */
+/* Takes 1 to BURST packets, or sleeps; 0: the ring is closed and empty. */
 static uint32_t take_some(fp_ring *ring, uint32_t *indexes)
 {
-	unsigned int tries = 0;
+	int32_t n = fp_ring_dequeue_wait(ring, indexes, 1, BURST, LIBFP_FOREVER);
 
-	for (;;) {
-		int32_t n = fp_ring_dequeue_burst(ring, indexes, BURST, NULL);
+	return n > 0 ? (uint32_t)n : 0;
+}
 
-		if (n > 0)
-			return (uint32_t)n;
-		if (n == -EPIPE)
-			return 0;
-		back_off(&tries);
-	}
+/* Puts packets into the pool, and wakes the reader if it sleeps for want of one. */
+static void give_back(struct pipeline *p, void *const *packets, uint32_t n)
+{
+	fp_mempool_put_bulk(p->pool, packets, n);
+	fp_wakeup_signal(p->returned);
 }
 
 static void fail(struct pipeline *p, const char *what, int code)
@@ -231,7 +197,7 @@ static void *worker_main(void *arg)
 		if (p->done)
 			put_all(p->done, indexes, n);
 		else
-			fp_mempool_put_bulk(p->pool, packets, n);
+			give_back(p, packets, n);
 	}
 	return NULL;
 }
@@ -264,12 +230,12 @@ static void *writer_main(void *arg)
 			waiting[packet->seq % ORDERED] = packet;
 		}
 		while (waiting[next % ORDERED]) {
-			struct packet *packet = waiting[next % ORDERED];
+			void *packet = waiting[next % ORDERED];
 
 			waiting[next % ORDERED] = NULL;
 			next++;
 			write_packet(p, packet);
-			fp_mempool_put(p->pool, packet);
+			give_back(p, &packet, 1);
 		}
 	}
 	return NULL;
@@ -289,23 +255,38 @@ static void flush_all_staged(struct pipeline *p)
 		flush_staged(&p->worker[i]);
 }
 
-/* Waits while all packets are in use. */
+/* Gets up to BURST packets; 0: all are in use. */
+static uint32_t fill_stock(struct pipeline *p)
+{
+	int32_t n = fp_mempool_get_bulk(p->pool, p->stock.packets, BURST);
+
+	if (n <= 0) /* fewer than BURST are there */
+		n = (p->stock.packets[0] = fp_mempool_get(p->pool)) != NULL;
+	p->stock.next = 0;
+	p->stock.count = (uint32_t)n;
+	return p->stock.count;
+}
+
+/* Sleeps while all packets are in use: announced before the last look at the pool. */
+static void wait_for_packets(struct pipeline *p)
+{
+	uint64_t key;
+
+	flush_all_staged(p);
+	while (!fill_stock(p)) {
+		fp_wakeup_prepare(p->returned, &key);
+		if (fill_stock(p)) {
+			fp_wakeup_cancel(p->returned, key);
+			return;
+		}
+		fp_wakeup_wait(p->returned, key, LIBFP_FOREVER);
+	}
+}
+
 static struct packet *get_packet(struct pipeline *p)
 {
-	unsigned int tries = 0;
-
-	while (p->stock.next == p->stock.count) {
-		int32_t n = fp_mempool_get_bulk(p->pool, p->stock.packets, BURST);
-
-		if (!n) /* fewer than BURST are there */
-			n = (p->stock.packets[0] = fp_mempool_get(p->pool)) != NULL;
-		p->stock.next = 0;
-		p->stock.count = (uint32_t)n;
-		if (!n) {
-			flush_all_staged(p);
-			back_off(&tries);
-		}
-	}
+	if (p->stock.next == p->stock.count && !fill_stock(p))
+		wait_for_packets(p);
 	return p->stock.packets[p->stock.next++];
 }
 
@@ -371,19 +352,19 @@ static int make_ring(fp_ring **ring, uint32_t capacity, uint32_t producer)
 	opts.elem_size = sizeof(uint32_t);
 	opts.producer = producer;
 	opts.consumer = LIBFP_ST;
+	opts.flags = LIBFP_RING_WAIT;
 	return fp_ring_create(&opts, ring);
 }
 
 static int make_rings(struct pipeline *p, const struct pipeline_opts *opts)
 {
-	int rc = 0;
-
-	if (p->echo)
+	int rc = fp_wakeup_create(NULL, &p->returned);
+	if (!rc && p->echo)
 		rc = make_ring(&p->done, opts->ring_capacity, LIBFP_MT);
 	for (unsigned int i = 0; !rc && i < p->workers; i++)
 		rc = make_ring(&p->worker[i].in, opts->ring_capacity, LIBFP_ST);
 	if (rc)
-		snprintf(p->error, CAPTURE_ERROR, "ring: %s", fp_strerror(rc));
+		snprintf(p->error, CAPTURE_ERROR, "ring or wake-up: %s", fp_strerror(rc));
 	return rc;
 }
 
@@ -462,6 +443,7 @@ static void take_down(struct pipeline *p)
 		fp_ring_destroy(p->worker[i].in);
 	fp_ring_destroy(p->done);
 	fp_mempool_destroy(p->pool);
+	fp_wakeup_destroy(p->returned);
 	free(p->worker);
 }
 
