@@ -188,25 +188,28 @@ static int32_t climb(const struct want *w, uint64_t timeout_ns)
 		nap = woken;
 	}
 	/* Partner: another waiter's announcement, as for any signal. */
-	if (slept && wakeup->kind == FPI_WAKEUP_ONE && ready(w->r, w->side) > 0)
+	if (slept && ready(w->r, w->side) > 0)
 		fpi_wakeup_hand_on(wakeup);
 	if (got)
 		return got;
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
+/* 0, or why nobody can wait on this side. */
+static int check(const fp_ring *r, uint32_t side)
+{
+	if (r->generation != fpi_fork_generation())
+		return -ECHILD;
+	return r->wake[side] ? fpi_wakeup_check(r->wake[side]) : -ENXIO;
+}
+
 static int32_t wait_for(const struct want *w, uint64_t timeout_ns)
 {
 	fp_ring *r = w->r;
-	const fp_wakeup *wakeup = r->wake[w->side];
-	int32_t got;
+	int32_t got = check(r, w->side);
 
-	if (r->generation != fpi_fork_generation())
-		return -ECHILD;
-	if (!wakeup || wakeup->generation == 0)
-		return -ENXIO;
-	if (wakeup->kind == FPI_WAKEUP_CORES)
-		return -EOPNOTSUPP;
+	if (got)
+		return got;
 	got = try(w);
 	if (got || timeout_ns == 0)
 		return got;
@@ -215,6 +218,12 @@ static int32_t wait_for(const struct want *w, uint64_t timeout_ns)
 	/* Release: partner RING_WAITED: this call is over. */
 	FPI_FETCH_SUB(&r->waiting[w->side], 1, FPI_MO(RING_WAIT_DONE, RELEASE));
 	return got;
+}
+
+int fpi_ring_has_waiter(const fp_ring *r, enum fpi_ring_side_name side)
+{
+	/* Partner: RING_WAIT_DONE. */
+	return FPI_LOAD(&r->waiting[side], FPI_MO(RING_WAITED, ACQUIRE)) != 0;
 }
 
 /* ---- the public calls ---- */
@@ -260,17 +269,12 @@ int fp_ring_wait_writable(fp_ring *ring, uint64_t timeout_ns)
 
 int fp_ring_interrupt(fp_ring *ring, uint32_t side)
 {
-	fp_wakeup *w;
+	int err;
 
 	if (!ring || side > FPI_RING_CONSUMER)
 		return -EINVAL;
-	if (ring->generation != fpi_fork_generation())
-		return -ECHILD;
-	w = ring->wake[side];
-	if (!w || w->generation == 0)
-		return -ENXIO;
-	if (w->kind == FPI_WAKEUP_CORES)
-		return -EOPNOTSUPP;
-	fpi_wakeup_interrupt(w);
-	return 0;
+	err = check(ring, side);
+	if (!err)
+		fpi_wakeup_interrupt(ring->wake[side]);
+	return err;
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/membarrier.h"
 #include "base/opts.h"
-#include "wakeup/wakeup_internal.h"
+#include "wakeup/wakeup.h"
 
 #define WAKEUP_OPTS_FIRST 16 /* sizeof(fp_wakeup_opts) as first published */
 
@@ -39,6 +39,17 @@ void fpi_wakeup_init(fp_wakeup *w, uint32_t kind, uint32_t flags)
 	w->generation = fpi_fork_generation();
 	if (w->mode == LIBFP_WAKEUP_MODE_FENCE)
 		w->state.value = FPI_WAKEUP_FENCED;
+}
+
+int fpi_wakeup_check(const fp_wakeup *w)
+{
+	if (!w)
+		return -EINVAL;
+	if (w->generation == 0)
+		return -ENXIO;
+	if (w->generation != fpi_fork_generation())
+		return -ECHILD;
+	return w->kind == FPI_WAKEUP_CORES ? -EOPNOTSUPP : 0;
 }
 
 static int read_opts(fp_wakeup_opts *o, const fp_wakeup_opts *opts)

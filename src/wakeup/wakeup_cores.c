@@ -31,7 +31,7 @@
 #include "base/fork.h"
 #include "base/futex.h"
 #include "base/step.h"
-#include "wakeup/wakeup_internal.h"
+#include "wakeup/wakeup.h"
 
 /* Of this process; in a child nobody sleeps on its copy. */
 static struct {

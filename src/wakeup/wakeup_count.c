@@ -52,7 +52,7 @@
 #include "base/futex.h"
 #include "base/membarrier.h"
 #include "base/step.h"
-#include "wakeup/wakeup_internal.h"
+#include "wakeup/wakeup.h"
 
 #define SLEEP_LIMIT 10000000u /* ns; mode POLL */
 
@@ -113,6 +113,8 @@ void fpi_wakeup_signal_all(fp_wakeup *w)
 
 void fpi_wakeup_hand_on(fp_wakeup *w)
 {
+	if (w->kind != FPI_WAKEUP_ONE)
+		return;
 	/* Between the look that found something and this load. */
 	FPI_FENCE(FPI_MO(WAKE_HAND_ON_FENCE, SEQ_CST));
 	wake_waiters(w, waiters_of(FPI_LOAD(&w->state, FPI_RELAXED)));
@@ -221,16 +223,6 @@ void fpi_wakeup_leave(fp_wakeup *w, uint64_t unit)
 
 /* ---- the public calls ---- */
 
-/* 0, or why nobody may sleep on it or change it. */
-static int check(const fp_wakeup *w)
-{
-	if (!w)
-		return -EINVAL;
-	if (w->generation != fpi_fork_generation())
-		return -ECHILD;
-	return w->kind == FPI_WAKEUP_CORES ? -EOPNOTSUPP : 0;
-}
-
 static uint64_t waiters(const fp_wakeup *w)
 {
 	return FPI_LOAD(&w->state, FPI_RELAXED) & FPI_WAKEUP_WAITERS_MAX;
@@ -238,7 +230,7 @@ static uint64_t waiters(const fp_wakeup *w)
 
 int fp_wakeup_prepare(fp_wakeup *wakeup, uint64_t *key)
 {
-	int err = check(wakeup);
+	int err = fpi_wakeup_check(wakeup);
 
 	if (err || !key)
 		return err ? err : -EINVAL;
@@ -252,7 +244,7 @@ int fp_wakeup_prepare(fp_wakeup *wakeup, uint64_t *key)
 
 int fp_wakeup_cancel(fp_wakeup *wakeup, uint64_t key)
 {
-	int err = check(wakeup);
+	int err = fpi_wakeup_check(wakeup);
 
 	(void)key;
 	if (err)
@@ -266,7 +258,7 @@ int fp_wakeup_cancel(fp_wakeup *wakeup, uint64_t key)
 int fp_wakeup_wait(fp_wakeup *wakeup, uint64_t key, uint64_t timeout_ns)
 {
 	uint64_t deadline = FPI_NO_DEADLINE;
-	int err = check(wakeup);
+	int err = fpi_wakeup_check(wakeup);
 
 	if (err)
 		return err;
@@ -296,7 +288,7 @@ int fp_wakeup_signal(fp_wakeup *wakeup)
 
 int fp_wakeup_interrupt(fp_wakeup *wakeup)
 {
-	int err = check(wakeup);
+	int err = fpi_wakeup_check(wakeup);
 
 	if (!err)
 		fpi_wakeup_interrupt(wakeup);

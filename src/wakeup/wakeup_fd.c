@@ -22,9 +22,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/fork.h"
 #include "base/step.h"
-#include "wakeup/wakeup_internal.h"
+#include "wakeup/wakeup.h"
 
 void fpi_wakeup_write_fd(fp_wakeup *w)
 {
@@ -46,15 +45,6 @@ void fpi_wakeup_write_fd(fp_wakeup *w)
 	errno = saved;
 }
 
-static int check(const fp_wakeup *w)
-{
-	if (!w)
-		return -EINVAL;
-	if (w->generation != fpi_fork_generation())
-		return -ECHILD;
-	return w->kind == FPI_WAKEUP_CORES ? -EOPNOTSUPP : 0;
-}
-
 static int open_fd(fp_wakeup *w)
 {
 	int saved = errno, fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), err = -errno;
@@ -73,7 +63,7 @@ static int open_fd(fp_wakeup *w)
 
 int fp_wakeup_fd(fp_wakeup *wakeup)
 {
-	int err = check(wakeup);
+	int err = fpi_wakeup_check(wakeup);
 	uint32_t fd;
 
 	if (err)
@@ -84,7 +74,7 @@ int fp_wakeup_fd(fp_wakeup *wakeup)
 
 static int check_armable(const fp_wakeup *w)
 {
-	int err = check(w);
+	int err = fpi_wakeup_check(w);
 
 	if (!err && FPI_LOAD(&w->fd, FPI_RELAXED) == 0)
 		err = -ENXIO;

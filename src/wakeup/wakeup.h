@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The shape of a wake-up, shared by the files of src/wakeup and used, through the
- * functions below, by the parts that signal or sleep (src/ring, src/service).
+ * The shape of a wake-up, shared by the files of src/wakeup, and what the parts that
+ * signal or sleep (src/ring, src/service) use of it: they may have one inside their
+ * objects, and touch it through the functions below only.
  *
  * One line holds all that a signaller reads: the state word, 0 while nobody sleeps.
  * Only sleepers write it, so producers share it for reading. The protocol and its
@@ -15,8 +16,8 @@
  *                   waiters to be woken
  * Kind CORES: bits 0..30 are the mask of cores that may sleep; never in mode FENCE.
  */
-#ifndef FPI_WAKEUP_INTERNAL_H
-#define FPI_WAKEUP_INTERNAL_H
+#ifndef FPI_WAKEUP_WAKEUP_H
+#define FPI_WAKEUP_WAKEUP_H
 
 #include <libfp/wakeup.h>
 
@@ -68,6 +69,12 @@ int fpi_wakeup_ready(void);
 /* Makes a wake-up in memory of its owner, all zero. */
 void fpi_wakeup_init(fp_wakeup *w, uint32_t kind, uint32_t flags);
 
+/*
+ * Whether this process may sleep on it. Returns 0; -EINVAL: NULL; -ECHILD: made before a
+ * fork; -EOPNOTSUPP: kind CORES; -ENXIO: all zero, a wake-up that is nobody's.
+ */
+int fpi_wakeup_check(const fp_wakeup *w);
+
 /* Whether objects are bound, or threads wait. For kind CORES: bound only. */
 int fpi_wakeup_in_use(const fp_wakeup *w);
 
@@ -103,7 +110,7 @@ FPI_INLINE int fpi_wakeup_signal(fp_wakeup *w)
 /* The same for something that concerns every waiter, whatever the kind: a close. */
 void fpi_wakeup_signal_all(fp_wakeup *w);
 
-/* Kind ONE: a waiter that was woken leaves something for another. */
+/* Kind ONE, else nothing: a waiter that was woken leaves something for another. */
 void fpi_wakeup_hand_on(fp_wakeup *w);
 
 /* As fp_wakeup_interrupt(), without its checks. */
