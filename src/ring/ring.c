@@ -367,8 +367,8 @@ int fp_ring_destroy(fp_ring *ring)
 	if (fpi_registry_referenced(&ring->name))
 		return fpi_refuse(-EBUSY,
 				  "fp_ring_destroy: references by lookup are out");
-	if (fpi_ring_has_waiter(ring, FPI_RING_PRODUCER) ||
-	    fpi_ring_has_waiter(ring, FPI_RING_CONSUMER))
+	if (fpi_ring_is_waited_for(ring, FPI_RING_PRODUCER) ||
+	    fpi_ring_is_waited_for(ring, FPI_RING_CONSUMER))
 		return fpi_refuse(-EBUSY, "fp_ring_destroy: a thread waits");
 	err = fpi_ring_shut(ring, "fp_ring_destroy");
 	if (err)

@@ -204,6 +204,13 @@ FPI_INLINE uint64_t fpi_ring_linear(const fp_ring *r, uint64_t pos)
 	return (pos >> r->shift) * r->capacity + (pos & r->mask);
 }
 
+/* Whether a thread is inside a waiting call on this side. */
+FPI_INLINE int fpi_ring_is_waited_for(const fp_ring *r, uint32_t side)
+{
+	/* Partner: RING_WAIT_DONE: whoever waited has left the ring. */
+	return FPI_LOAD(&r->waiting[side], FPI_MO(RING_WAITED, ACQUIRE)) != 0;
+}
+
 /* ---- slots ---- */
 
 FPI_INLINE uint64_t *fpi_ring_slot8(const fp_ring *r, uint64_t index)

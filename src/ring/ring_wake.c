@@ -141,7 +141,7 @@ static int set_wakeup(fp_ring *r, uint32_t side, fp_wakeup *w)
 {
 	uint32_t other = 1 - side;
 
-	if (fpi_ring_has_waiter(r, side))
+	if (fpi_ring_is_waited_for(r, side))
 		return fpi_refuse(-EBUSY, "fp_ring_set_wakeup: a thread waits");
 	if (w && fpi_wakeup_bind(w))
 		return -ECHILD;

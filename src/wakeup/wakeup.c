@@ -96,7 +96,8 @@ int fp_wakeup_create(const fp_wakeup_opts *opts, fp_wakeup **out)
 
 int fpi_wakeup_in_use(const fp_wakeup *w)
 {
-	uint64_t state = FPI_LOAD(&w->state, FPI_RELAXED);
+	/* Partner: WAKE_LEAVE: its last access came before. */
+	uint64_t state = FPI_LOAD(&w->state, FPI_MO(WAKE_IN_USE, ACQUIRE));
 
 	/* Partner: WAKE_UNBIND: its last signal came before. */
 	if (FPI_LOAD(&w->bound, FPI_MO(WAKE_BOUND, ACQUIRE)))

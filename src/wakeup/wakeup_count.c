@@ -217,8 +217,11 @@ int fpi_wakeup_sleep(fp_wakeup *w, uint64_t key, uint64_t deadline_ns, uint64_t 
 
 void fpi_wakeup_leave(fp_wakeup *w, uint64_t unit)
 {
-	/* Relaxed: who still sees it signals in vain. */
-	FPI_FETCH_SUB(&w->state, unit, FPI_RELAXED);
+	/*
+	 * Who still sees it signals in vain. Release: this wait, to the thread that
+	 * destroys. Partner: WAKE_IN_USE.
+	 */
+	FPI_FETCH_SUB(&w->state, unit, FPI_MO(WAKE_LEAVE, RELEASE));
 }
 
 /* ---- the public calls ---- */
