@@ -11,7 +11,8 @@
  * it is made: then the execution would not be a new one. With stores that go to
  * the end of the modification order, a read of a *given* message commutes with
  * everything of other threads, so only writes to the same location (and
- * seq_cst steps among each other) wake anything.
+ * seq_cst steps among each other) wake anything. The fence of a membarrier does not
+ * commute with any step of the thread that it falls on.
  *
  * Coroutines: a thread's stack is made with makecontext once; after that
  * _setjmp and _longjmp switch, because swapcontext makes a system call.
@@ -130,6 +131,21 @@ int ex_step(const struct ex_pending *p)
 	return coroutines[ex_me].choice;
 }
 
+int ex_live(int thread)
+{
+	return coroutines[thread].live;
+}
+
+int ex_threads(void)
+{
+	return test->threads;
+}
+
+int ex_timeouts(void)
+{
+	return test->timeouts;
+}
+
 int ex_on_stack(const void *addr)
 {
 	uintptr_t a = (uintptr_t)addr, low = (uintptr_t)coroutines[ex_me].stack;
@@ -205,6 +221,14 @@ static void carry_sleep(const struct node *n, uint64_t *sleep)
 			sleep[i] &= ~(1ull << EX_WRITES);
 		if (done->sc && p->sc)
 			sleep[i] = 0;
+		if (done->kind == EX_BARRIER && n->choice == i)
+			sleep[i] = 0;
+		if (p->kind == EX_BARRIER)
+			sleep[i] &= ~(1ull << n->thread | 1ull << EX_WRITES);
+		/* A wake makes a thread one that is to be interrupted. */
+		if (p->kind == EX_BARRIER &&
+		    (done->kind == EX_UPDATE || done->kind == EX_SLEEP))
+			sleep[i] = 0;
 		if (ex_no_pruning)
 			sleep[i] = 0;
 	}
@@ -223,29 +247,50 @@ static int pick(struct node *n)
 	return 0;
 }
 
-/* Adds a node; 0: everything sleeps, -1: nothing can run. */
-static int extend(const uint64_t *sleep)
+/* Fills in what can be done at a node; 0: nothing. */
+static int find_choices(struct node *n, const uint64_t *sleep,
+			uint64_t (*choices_of)(int, const struct ex_pending *))
 {
-	struct node *n = &trail[trail_len];
 	uint64_t any = 0;
 
-	if (trail_len == TRAIL)
-		ex_limit("steps in one execution");
 	for (int i = 0; i < test->threads; i++) {
-		uint64_t choices = coroutines[i].live ?
-					   ex_memory_choices(i, &coroutines[i].pending) :
-					   0;
+		uint64_t choices =
+			coroutines[i].live ? choices_of(i, &coroutines[i].pending) : 0;
 
 		any |= choices;
 		n->sleep[i] = sleep[i];
 		n->open[i] = choices & ~sleep[i];
 	}
-	if (!any)
+	return any != 0;
+}
+
+/* Adds a node; 0: everything sleeps, -1: nothing can run. */
+static int extend(const uint64_t *sleep)
+{
+	struct node *n = &trail[trail_len];
+
+	if (trail_len == TRAIL)
+		ex_limit("steps in one execution");
+	if (!find_choices(n, sleep, ex_memory_choices) &&
+	    !find_choices(n, sleep, ex_calls_last_choices))
 		return -1;
 	if (!pick(n))
 		return 0;
 	trail_len++;
 	return 1;
+}
+
+/* Nothing can run: whether the test says that this is right. */
+static int may_be_stuck(void)
+{
+	volatile int right = 0;
+
+	if (!test->stuck)
+		return 0;
+	ex_memory_end();
+	if (!_setjmp(finish_failed))
+		right = test->stuck();
+	return right;
 }
 
 static int anyone_live(void)
@@ -278,6 +323,8 @@ static enum outcome execute(void)
 
 			if (r == 0)
 				return PRUNED;
+			if (r < 0 && may_be_stuck())
+				return COMPLETE;
 			if (r < 0) {
 				failed = 1;
 				ex_note("FAILED deadlock");

@@ -24,6 +24,8 @@
  * modification order once. Locations that one thread only uses, or that nobody
  * writes, are no scheduling points: they are found by running, and the search
  * starts again whenever one turns out to be shared.
+ *
+ * The kernel (system_calls.c): futexes, membarrier, and a word that a thread polls.
  */
 #ifndef MODEL_EXPLORER_H
 #define MODEL_EXPLORER_H
@@ -50,7 +52,15 @@ struct ex_test {
 	void *local;		    /* thread-local memory of the code under test: each
 				     * thread has its own, at first as setup left it */
 	size_t local_size;
+	/* Nobody can run: 1 if that is right; memory is as for finish. NULL: it never is */
+	int (*stuck)(void);
+	/*
+	 * How often a sleep with a deadline may end, per thread and execution, while others
+	 * can still run. Once nobody can, it ends in any case. EX_NEVER: not even then.
+	 */
+	int timeouts;
 };
+#define EX_NEVER (-1)
 
 struct ex_result {
 	int failed;	   /* a check failed; see ex_trace() */
@@ -99,6 +109,23 @@ void ex_cas_wait(void *addr, size_t size, uint64_t expected, uint64_t v,
  */
 void ex_futex_wait(const void *addr, size_t size, uint64_t expected, const char *what);
 void ex_futex_wake(const void *addr, size_t size, uint32_t n, const char *what);
+/*
+ * The same for sleepers with a mask: a wake is for those that have one of `bits` in common.
+ * deadline: the sleep may end by itself, see ex_test.timeouts.
+ */
+enum ex_slept { EX_WOKEN, EX_DIFFERS, EX_TIMED_OUT };
+enum ex_slept ex_futex_wait_bits(const void *addr, size_t size, uint64_t expected,
+				 uint32_t bits, int deadline, const char *what);
+void ex_futex_wake_bits(const void *addr, size_t size, uint32_t bits, const char *what);
+
+/*
+ * membarrier: a seq_cst fence in the caller and, between its beginning and its end, one in
+ * each other thread: wherever that thread is, and not in all at the same moment.
+ */
+void ex_membarrier(void);
+
+/* The system call: sleeps until the word's last value is not 0. Orders nothing. */
+void ex_poll(const void *addr, size_t size, const char *what);
 
 /* Waits until a load can read v, and reads it. */
 void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
@@ -113,7 +140,7 @@ void ex_fail(const char *why, const char *file, int line);
 /*
  * In setup: the location at addr is a statistic; what its accesses return
  * decides nothing. They are no scheduling points, work on the last value, and
- * must be relaxed.
+ * must not acquire.
  */
 void ex_statistic(const void *addr);
 /* In setup: how the trace calls the location at addr. */

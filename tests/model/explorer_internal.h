@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What explorer.c (search) and weak_memory.c (model) share.
+ * What explorer.c (search), weak_memory.c (model) and system_calls.c share.
  */
 #ifndef MODEL_EXPLORER_INTERNAL_H
 #define MODEL_EXPLORER_INTERNAL_H
@@ -45,8 +45,10 @@ enum ex_kind {
 	EX_UPDATE,
 	EX_AWAIT,
 	EX_TAKE,
-	EX_SLEEP, /* until somebody wakes this thread */
+	EX_SLEEP, /* until somebody wakes this thread; value: it has a deadline */
+	EX_POLL,
 	EX_SC_FENCE,
+	EX_BARRIER, /* a fence in another thread: the choice; value: those done */
 };
 
 /* The step that a thread is about to make. */
@@ -62,14 +64,29 @@ void ex_memory_reset(void);  /* forget all locations */
 void ex_memory_begin(int n); /* a new execution of n threads */
 void ex_memory_end(void);    /* write last values to memory */
 uint64_t ex_memory_choices(int thread, const struct ex_pending *p);
+struct ex_location *ex_location(const void *addr, size_t size, const char *what);
+const char *ex_name_of(const struct ex_location *l);
+/* Makes the step, as a scheduling point if others can see it. Returns the choice. */
+int ex_choose(struct ex_pending *p, enum ex_order order);
+uint64_t ex_read_message(struct ex_location *l, int m, enum ex_order order);
+void ex_sc_fence(int thread);
+
+/* system_calls.c */
+void ex_calls_begin(void); /* a new execution: nobody sleeps */
+uint64_t ex_calls_choices(int thread, const struct ex_pending *p);
+/* What may end by itself once nobody can run. */
+uint64_t ex_calls_last_choices(int thread, const struct ex_pending *p);
 
 /* explorer.c */
 extern int ex_me;			 /* running thread, -1: setup or finish */
 extern uint64_t ex_run;			 /* number of this execution */
 extern int ex_tracing;			 /* ex_note() keeps lines */
 int ex_step(const struct ex_pending *p); /* returns the choice */
-int ex_on_stack(const void *addr);	 /* of the running thread */
-void ex_restart(void);			 /* a location became shared */
+int ex_live(int thread);		 /* has not ended */
+int ex_threads(void);
+int ex_timeouts(void);		   /* of the test */
+int ex_on_stack(const void *addr); /* of the running thread */
+void ex_restart(void);		   /* a location became shared */
 _Noreturn void ex_limit(const char *what);
 
 #endif

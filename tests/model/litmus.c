@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t x, y;
+static uint64_t x, y, z;
 static uint64_t r[4];
 static uint32_t d;
 static enum ex_order store_order, load_order, fence_order;
@@ -21,7 +21,7 @@ static int (*outcome)(void);
 
 static void setup(void)
 {
-	x = y = d = 0;
+	x = y = z = d = 0;
 	memset(r, 0, sizeof(r));
 }
 
@@ -325,6 +325,79 @@ static void futex_before_store(int t)
 	}
 }
 
+/* store buffering, one side with a membarrier for both, the other one with nothing */
+static void sb_membarrier(int t)
+{
+	if (t == 0) {
+		STORE(x, 1, EX_RELAXED);
+		ex_membarrier();
+		r[0] = LOAD(y, EX_RELAXED);
+	} else if (t == 1) {
+		STORE(y, 1, EX_RELAXED);
+		r[1] = LOAD(x, EX_RELAXED);
+	}
+}
+
+static void sb_membarrier_too_early(int t)
+{
+	if (t == 0) {
+		ex_membarrier();
+		STORE(x, 1, EX_RELAXED);
+		r[0] = LOAD(y, EX_RELAXED);
+	} else {
+		sb_membarrier(t);
+	}
+}
+
+static void mp_membarrier(int t)
+{
+	if (t == 0) {
+		STORE(x, 1, EX_RELAXED);
+		STORE(y, 1, EX_RELAXED);
+	} else {
+		r[0] = LOAD(y, EX_RELAXED);
+		ex_membarrier();
+		r[1] = LOAD(x, EX_RELAXED);
+	}
+}
+
+/*
+ * Store buffering in a ring of three. The membarrier reaches thread 1 before its store,
+ * and thread 2 after its load: not at the same moment.
+ */
+static void sb_three(int t)
+{
+	if (t == 0) {
+		STORE(x, 1, EX_RELAXED);
+		ex_membarrier();
+		r[0] = LOAD(y, EX_RELAXED);
+	} else if (t == 1) {
+		STORE(y, 1, EX_RELAXED);
+		r[1] = LOAD(z, EX_RELAXED);
+	} else {
+		STORE(z, 1, EX_RELAXED);
+		r[2] = LOAD(x, EX_RELAXED);
+	}
+}
+
+static int all_zero(void)
+{
+	return both_zero() && r[2] == 0;
+}
+
+/* A wake is for those that have the bit. */
+static uint32_t wake_bits;
+
+static void futex_bits(int t)
+{
+	if (t == 0) {
+		STORE(x, 1, EX_RELAXED);
+		ex_futex_wake_bits(&x, sizeof(x), wake_bits, "x");
+	} else {
+		ex_futex_wait_bits(&x, sizeof(x), 0, 2, 0, "x");
+	}
+}
+
 /* Two locations, two additions each: as many executions as orders of them. */
 static void two_pairs(int t)
 {
@@ -347,7 +420,11 @@ static struct ex_result res;
 
 static int explored(int threads, void (*thread)(int))
 {
-	struct ex_test test = { "litmus", threads, setup, thread, finish, NULL, 0 };
+	struct ex_test test = { .name = "litmus",
+				.threads = threads,
+				.setup = setup,
+				.thread = thread,
+				.finish = finish };
 
 	hit = 0;
 	return ex_explore(&test, EX_NO_LIMIT, &res);
@@ -441,6 +518,20 @@ int main(void)
 	expect("deadlock: a lock not given back", explored(2, lock_not_given_back), 1);
 	expect("deadlock: wake after the store", explored(2, futex_after_store), 0);
 	expect("deadlock: wake before the store", explored(2, futex_before_store), 1);
+	wake_bits = 3;
+	expect("deadlock: wake with the bit", explored(2, futex_bits), 0);
+	wake_bits = 1;
+	expect("deadlock: wake without the bit", explored(2, futex_bits), 1);
+
+	expect("store buffering, membarrier", seen(2, sb_membarrier, both_zero), 0);
+	expect("store buffering, membarrier, and a bystander",
+	       seen(3, sb_membarrier, both_zero), 0);
+	expect("store buffering, membarrier before the store",
+	       seen(2, sb_membarrier_too_early, both_zero), 1);
+	expect("message passing, membarrier of the reader",
+	       seen(2, mp_membarrier, first_not_second), 0);
+	expect("store buffering of three, one membarrier", seen(3, sb_three, all_zero),
+	       1);
 
 	expect("pairs of adders: failure", explored(4, two_pairs), 0);
 	expect("pairs of adders: 2 x 2 executions", res.complete == 4, 1);

@@ -72,7 +72,9 @@ static void prepare(const struct scenario *s, struct ex_test *test)
 	fpi_fork_register();
 	model_locks_wait = 0;
 	scenario = s;
-	*test = (struct ex_test){ s->name, 0, setup, thread, finish, NULL, 0 };
+	*test = (struct ex_test){
+		.name = s->name, .setup = setup, .thread = thread, .finish = finish
+	};
 	while (test->threads < EX_THREADS && s->times[test->threads])
 		test->threads++;
 }

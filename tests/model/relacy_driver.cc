@@ -370,6 +370,28 @@ void ex_futex_wake(const void *, size_t, uint32_t, const char *what)
 	ex_fail("a futex call", what, 0);
 }
 
+enum ex_slept ex_futex_wait_bits(const void *, size_t, uint64_t, uint32_t, int,
+				 const char *what)
+{
+	ex_fail("a futex call", what, 0);
+	return EX_DIFFERS;
+}
+
+void ex_futex_wake_bits(const void *, size_t, uint32_t, const char *what)
+{
+	ex_fail("a futex call", what, 0);
+}
+
+void ex_membarrier(void)
+{
+	ex_fail("a membarrier", "", 0);
+}
+
+void ex_poll(const void *, size_t, const char *what)
+{
+	ex_fail("a poll", what, 0);
+}
+
 void ex_fail(const char *why, const char *file, int line)
 {
 	static char text[256];

@@ -198,7 +198,9 @@ void ring_scenario_prepare(const struct ring_scenario *s, struct ex_test *test)
 	handle_snapshot = *w->ring;
 
 	w->any_close = w->any_told = w->any_shut = 0;
-	*test = (struct ex_test){ s->name, 0, setup, thread, finish, NULL, 0 };
+	*test = (struct ex_test){
+		.name = s->name, .setup = setup, .thread = thread, .finish = finish
+	};
 	while (test->threads < EX_THREADS && s->threads[test->threads]) {
 		w->any_close |= strchr(s->threads[test->threads], 'c') != NULL;
 		w->any_shut |= strchr(s->threads[test->threads], 'X') != NULL;

@@ -52,8 +52,6 @@ static struct {
 	const char *name;
 } names[EX_LOCATIONS];
 static int n_names;
-static const void *sleeping_on[EX_THREADS];  /* futex words; NULL: awake */
-static int sleepers[EX_THREADS], n_sleepers; /* in order */
 static const void *statistics[16];
 static int n_statistics;
 
@@ -113,8 +111,7 @@ void ex_memory_begin(int n)
 	memset(sc_fenced, 0, sizeof(sc_fenced));
 	memset(sc_written, 0, sizeof(sc_written));
 	memset(views, 0, sizeof(views));
-	memset(sleeping_on, 0, sizeof(sleeping_on));
-	n_sleepers = 0;
+	ex_calls_begin();
 	for (int i = 0; i < n; i++)
 		views[i].current.clock[i] = 1;
 }
@@ -130,7 +127,7 @@ void ex_memory_end(void)
 	}
 }
 
-static struct ex_location *location(const void *addr, size_t size, const char *what)
+struct ex_location *ex_location(const void *addr, size_t size, const char *what)
 {
 	struct ex_location *l = NULL;
 	int i;
@@ -178,7 +175,7 @@ void ex_name(const void *addr, const char *name)
 	}
 }
 
-static const char *name_of(const struct ex_location *l)
+const char *ex_name_of(const struct ex_location *l)
 {
 	for (int i = 0; i < n_names; i++)
 		if (names[i].addr == l->addr)
@@ -197,8 +194,8 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 
 	if (p->kind == EX_WRITE || p->kind == EX_UPDATE || p->kind == EX_SC_FENCE)
 		return 1ull << EX_WRITES;
-	if (p->kind == EX_SLEEP)
-		return sleeping_on[thread] ? 0 : 1ull << EX_WRITES;
+	if (p->kind == EX_SLEEP || p->kind == EX_POLL || p->kind == EX_BARRIER)
+		return ex_calls_choices(thread, p);
 	if (p->kind == EX_TAKE)
 		return l->message[l->n - 1].value == p->value ? 1ull << EX_WRITES : 0;
 	i = (int)(l - locations);
@@ -221,13 +218,12 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 	return choices;
 }
 
-/* Makes the step, as a scheduling point if others can see it. */
-static int choose(struct ex_pending *p, enum ex_order order)
+int ex_choose(struct ex_pending *p, enum ex_order order)
 {
 	struct ex_location *l = p->loc;
 
 	if (l->statistic) {
-		if (order != EX_RELAXED || p->kind == EX_COMPARE)
+		if (acquires(order) || p->kind == EX_COMPARE)
 			ex_fail("a statistic is more than that", l->what, 0);
 		return p->kind == EX_READ ? l->n - 1 : EX_WRITES;
 	}
@@ -250,25 +246,27 @@ static int choose(struct ex_pending *p, enum ex_order order)
 }
 
 /* After what others may have seen up to here, a new clock. */
-static void tick(struct thread_views *t)
+static void tick(int thread)
 {
-	if (t->current.clock[ex_me]++ == UINT8_MAX - 1)
+	if (views[thread].current.clock[thread]++ == UINT8_MAX - 1)
 		ex_limit("stores and fences of one thread");
 }
 
 /* Clocks stay: two fences alone do not make one happen before the other. */
-static void sc_fence(struct thread_views *t)
+void ex_sc_fence(int thread)
 {
+	struct thread_views *t = &views[thread];
+
 	join(&t->current, &t->acquired);
 	raise(t->current.seen, sc_fenced);
 	raise(t->current.seen, sc_written);
 	memcpy(sc_fenced, t->current.seen, sizeof(sc_fenced));
 	t->released = t->current;
 	t->acquired = t->current;
-	tick(t);
+	tick(thread);
 }
 
-static uint64_t read_message(struct ex_location *l, int m, enum ex_order order)
+uint64_t ex_read_message(struct ex_location *l, int m, enum ex_order order)
 {
 	struct thread_views *t = &views[ex_me];
 	const struct ex_view *v = &l->message[m].view;
@@ -300,7 +298,7 @@ static void write_message(struct ex_location *l, uint64_t v, enum ex_order order
 	view->seen[i] = (uint8_t)m;
 	if (sequence)
 		join(view, sequence);
-	tick(t);
+	tick(ex_me);
 }
 
 /* ---- accesses ---- */
@@ -313,10 +311,10 @@ uint64_t ex_load(const void *addr, size_t size, enum ex_order order, const char 
 
 	if (ex_me < 0)
 		return memory_get(addr, size);
-	p.loc = location(addr, size, what);
-	m = choose(&p, order);
-	v = read_message(p.loc, m, order);
-	ex_note("load  %s -> %#llx%s", name_of(p.loc), (unsigned long long)v,
+	p.loc = ex_location(addr, size, what);
+	m = ex_choose(&p, order);
+	v = ex_read_message(p.loc, m, order);
+	ex_note("load  %s -> %#llx%s", ex_name_of(p.loc), (unsigned long long)v,
 		m < p.loc->n - 1 ? "  (stale)" : "");
 	return v;
 }
@@ -329,10 +327,10 @@ void ex_store(void *addr, size_t size, uint64_t v, enum ex_order order, const ch
 		memory_set(addr, size, v);
 		return;
 	}
-	p.loc = location(addr, size, what);
-	choose(&p, order);
+	p.loc = ex_location(addr, size, what);
+	ex_choose(&p, order);
 	write_message(p.loc, v, order, NULL);
-	ex_note("store %s = %#llx", name_of(p.loc), (unsigned long long)v);
+	ex_note("store %s = %#llx", ex_name_of(p.loc), (unsigned long long)v);
 }
 
 int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_order order,
@@ -351,18 +349,18 @@ int ex_cas(void *addr, size_t size, uint64_t *expected, uint64_t v, enum ex_orde
 		*expected = old;
 		return 0;
 	}
-	p.loc = location(addr, size, what);
-	m = choose(&p, order);
+	p.loc = ex_location(addr, size, what);
+	m = ex_choose(&p, order);
 	if (m == EX_WRITES) {
 		m = p.loc->n - 1;
-		read_message(p.loc, m, order);
+		ex_read_message(p.loc, m, order);
 		write_message(p.loc, v, order, &p.loc->message[m].view);
-		ex_note("cas   %s %#llx -> %#llx", name_of(p.loc),
+		ex_note("cas   %s %#llx -> %#llx", ex_name_of(p.loc),
 			(unsigned long long)*expected, (unsigned long long)v);
 		return 1;
 	}
-	v = read_message(p.loc, m, EX_RELAXED);
-	ex_note("cas   %s expected %#llx, saw %#llx", name_of(p.loc),
+	v = ex_read_message(p.loc, m, EX_RELAXED);
+	ex_note("cas   %s expected %#llx, saw %#llx", ex_name_of(p.loc),
 		(unsigned long long)*expected, (unsigned long long)v);
 	*expected = v;
 	return 0;
@@ -378,58 +376,13 @@ void ex_cas_wait(void *addr, size_t size, uint64_t expected, uint64_t v,
 		memory_set(addr, size, v);
 		return;
 	}
-	p.loc = location(addr, size, what);
-	choose(&p, order);
+	p.loc = ex_location(addr, size, what);
+	ex_choose(&p, order);
 	m = p.loc->n - 1;
-	read_message(p.loc, m, order);
+	ex_read_message(p.loc, m, order);
 	write_message(p.loc, v, order, &p.loc->message[m].view);
-	ex_note("take  %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)expected,
-		(unsigned long long)v);
-}
-
-/*
- * A futex call is a step on its word as a write is one, so that the search tries it
- * before and after each write and each other call.
- */
-void ex_futex_wait(const void *addr, size_t size, uint64_t expected, const char *what)
-{
-	struct ex_pending p = { EX_UPDATE, NULL, 0, 0 };
-
-	p.loc = location(addr, size, what);
-	choose(&p, EX_RELAXED);
-	if (read_message(p.loc, p.loc->n - 1, EX_RELAXED) != expected) {
-		ex_note("futex wait %s: not %#llx", name_of(p.loc),
-			(unsigned long long)expected);
-		return;
-	}
-	ex_note("futex wait %s: sleeps", name_of(p.loc));
-	sleeping_on[ex_me] = addr;
-	sleepers[n_sleepers++] = ex_me;
-	p.kind = EX_SLEEP;
-	choose(&p, EX_RELAXED);
-}
-
-void ex_futex_wake(const void *addr, size_t size, uint32_t n, const char *what)
-{
-	struct ex_pending p = { EX_UPDATE, NULL, 0, 0 };
-	int left = 0;
-
-	if (ex_me < 0)
-		return;
-	p.loc = location(addr, size, what);
-	choose(&p, EX_RELAXED);
-	for (int i = 0; i < n_sleepers; i++) {
-		int t = sleepers[i];
-
-		if (n && sleeping_on[t] == addr) {
-			n--;
-			sleeping_on[t] = NULL;
-			ex_note("futex wake %s: T%d", name_of(p.loc), t);
-		} else {
-			sleepers[left++] = t;
-		}
-	}
-	n_sleepers = left;
+	ex_note("take  %s %#llx -> %#llx", ex_name_of(p.loc),
+		(unsigned long long)expected, (unsigned long long)v);
 }
 
 static uint64_t updated(enum ex_rmw_op op, uint64_t old, uint64_t v)
@@ -461,12 +414,12 @@ uint64_t ex_rmw(void *addr, size_t size, enum ex_rmw_op op, uint64_t v,
 		memory_set(addr, size, updated(op, old, v));
 		return old;
 	}
-	p.loc = location(addr, size, what);
-	choose(&p, order);
+	p.loc = ex_location(addr, size, what);
+	ex_choose(&p, order);
 	m = p.loc->n - 1;
-	old = read_message(p.loc, m, order);
+	old = ex_read_message(p.loc, m, order);
 	write_message(p.loc, updated(op, old, v), order, &p.loc->message[m].view);
-	ex_note("rmw   %s %#llx -> %#llx", name_of(p.loc), (unsigned long long)old,
+	ex_note("rmw   %s %#llx -> %#llx", ex_name_of(p.loc), (unsigned long long)old,
 		(unsigned long long)p.loc->message[m + 1].value);
 	return old;
 }
@@ -476,9 +429,9 @@ void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
 {
 	struct ex_pending p = { EX_AWAIT, NULL, v, order == EX_SEQ_CST };
 
-	p.loc = location(addr, size, what);
-	read_message(p.loc, choose(&p, order), order);
-	ex_note("await %s == %#llx", name_of(p.loc), (unsigned long long)v);
+	p.loc = ex_location(addr, size, what);
+	ex_read_message(p.loc, ex_choose(&p, order), order);
+	ex_note("await %s == %#llx", ex_name_of(p.loc), (unsigned long long)v);
 }
 
 void ex_fence(enum ex_order order)
@@ -492,13 +445,13 @@ void ex_fence(enum ex_order order)
 		struct ex_pending p = { EX_SC_FENCE, NULL, 0, 1 };
 
 		ex_step(&p);
-		sc_fence(t);
+		ex_sc_fence(ex_me);
 	} else {
 		if (acquires(order))
 			join(&t->current, &t->acquired);
 		if (releases(order)) {
 			t->released = t->current;
-			tick(t);
+			tick(ex_me);
 		}
 	}
 	ex_note("fence %s", order == EX_SEQ_CST ? "seq_cst" :

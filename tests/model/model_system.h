@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What scenarios have to do with model_system.c. */
+#ifndef MODEL_SYSTEM_H
+#define MODEL_SYSTEM_H
+
+#include <stdint.h>
+
+/* The kernel, or a filter, has no membarrier. */
+extern int model_membarrier_fails;
+
+/* The eventfd: there is one. */
+extern uint64_t model_eventfd_count;
+/* poll(): until it can be read. */
+void model_poll(void);
+
+#endif
