@@ -280,8 +280,6 @@ void fpi_ring_wake_closed(fp_ring *r);
 /* Binds the wake-ups of LIBFP_RING_WAIT; lets go of bound ones, before the end. */
 void fpi_ring_wake_init(fp_ring *r);
 void fpi_ring_wake_drop(fp_ring *r);
-/* ring_wait.c: whether a thread is inside a waiting call. */
-int fpi_ring_has_waiter(const fp_ring *r, enum fpi_ring_side_name side);
 /* ring.c: chooses r->ops anew. */
 void fpi_ring_choose_ops(fp_ring *r);
 

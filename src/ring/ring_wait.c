@@ -220,12 +220,6 @@ static int32_t wait_for(const struct want *w, uint64_t timeout_ns)
 	return got;
 }
 
-int fpi_ring_has_waiter(const fp_ring *r, enum fpi_ring_side_name side)
-{
-	/* Partner: RING_WAIT_DONE. */
-	return FPI_LOAD(&r->waiting[side], FPI_MO(RING_WAITED, ACQUIRE)) != 0;
-}
-
 /* ---- the public calls ---- */
 
 static int bad(const fp_ring *r, const void *elems, uint32_t min, uint32_t n)
