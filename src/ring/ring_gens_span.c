@@ -229,8 +229,35 @@ static int32_t peek(fp_ring *r, void *elems, uint32_t n)
 	return got;
 }
 
+static int ready(fp_ring *r, enum fpi_ring_side_name side)
+{
+	const int mt = r->sync[side] == LIBFP_MT;
+	uint64_t h;
+
+	if (side == FPI_RING_PRODUCER) {
+		h = FPI_LOAD(&r->prod->head, FPI_RELAXED);
+		if (h & FPI_RING_CLOSED)
+			return -EPIPE;
+		return FPI_LOAD(fpi_gens_at(r, h), FPI_RELAXED) ==
+		       fpi_gen(r, h, FPI_GEN_EMPTY);
+	}
+	for (;;) {
+		h = fpi_gens_cons_head(r, mt);
+		if (FPI_LOAD(fpi_gens_at(r, h), FPI_RELAXED) ==
+		    fpi_gen(r, h, FPI_GEN_FULL))
+			return 1;
+		/* They may be all that producers wait for. */
+		if (fpi_gens_is_void(r, h))
+			fpi_gens_pass_voids(r, h, mt);
+		else if (!mt || FPI_LOAD(&r->cons->head, FPI_RELAXED) == h)
+			break;
+	}
+	return FPI_LOAD(&r->prod->head, FPI_RELAXED) == (h | FPI_RING_CLOSED) ? -EPIPE : 0;
+}
+
 void fpi_gens_span_ops(fp_ring *r)
 {
+	r->ops.ready = ready;
 	if (r->state->producer == LIBFP_MT) {
 		r->ops.reserve_enqueue = reserve_enqueue_mt;
 		r->ops.commit_enqueue = commit_enqueue_mt;
@@ -309,29 +336,4 @@ int fpi_ring_gens_blocked(const fp_ring *r, uint64_t *pos, int64_t *by)
 			*by = (int64_t)(uint32_t)o;
 	}
 	return 1;
-}
-
-int fpi_ring_gens_ready(const fp_ring *r, enum fpi_ring_side_name side)
-{
-	const struct fpi_ring_side *s = side == FPI_RING_CONSUMER ? r->cons : r->prod;
-	uint64_t end, h = FPI_LOAD(&s->head, FPI_RELAXED);
-
-	if (side == FPI_RING_PRODUCER) {
-		if (h & FPI_RING_CLOSED)
-			return -EPIPE;
-		return FPI_LOAD(fpi_gens_at(r, h), FPI_RELAXED) ==
-		       fpi_gen(r, h, FPI_GEN_EMPTY);
-	}
-	/* Voids are passed over; nobody else's move makes this wrong, only old. */
-	for (uint64_t n = r->capacity; n; n--, h = fpi_ring_advance(r, h, 1)) {
-		uint8_t g = FPI_LOAD(fpi_gens_at(r, h), FPI_RELAXED);
-
-		if (g == fpi_gen(r, h, FPI_GEN_VOID))
-			continue;
-		if (g != fpi_gen(r, h, FPI_GEN_EMPTY) && g != fpi_gen(r, h, FPI_GEN_BUSY))
-			return 1;
-		break;
-	}
-	end = FPI_LOAD(&r->prod->head, FPI_RELAXED);
-	return end == (h | FPI_RING_CLOSED) ? -EPIPE : 0;
 }

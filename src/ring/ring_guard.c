@@ -220,6 +220,17 @@ static int32_t guarded_peek(fp_ring *r, void *elems, uint32_t n)
 	return got;
 }
 
+static int guarded_ready(fp_ring *r, enum fpi_ring_side_name side)
+{
+	int got = enter(r, side);
+
+	if (got)
+		return got;
+	got = r->inner.ready(r, side);
+	leave(r, side);
+	return got;
+}
+
 static int32_t guarded_reserve_enqueue(fp_ring *r, uint32_t n, uint32_t bulk,
 				       fp_ring_span *span)
 {
@@ -299,4 +310,5 @@ void fpi_ring_guard_ops(fp_ring *r)
 	r->ops.commit_enqueue = guarded_commit_enqueue;
 	r->ops.commit_dequeue = guarded_commit_dequeue;
 	r->ops.peek = r->inner.peek ? guarded_peek : NULL;
+	r->ops.ready = guarded_ready;
 }

@@ -122,6 +122,11 @@ typedef int32_t fpi_ring_reserve_fn(fp_ring *r, uint32_t n, uint32_t bulk,
 				    fp_ring_span *span);
 typedef int32_t fpi_ring_commit_fn(fp_ring *r, fp_ring_span *span, uint32_t k);
 typedef int32_t fpi_ring_peek_fn(fp_ring *r, void *elems, uint32_t n);
+/*
+ * Whether a call on this side would find something: 1; 0; -EPIPE. On the consumer side
+ * it passes void slots, as a dequeue that finds nothing does.
+ */
+typedef int fpi_ring_ready_fn(fp_ring *r, enum fpi_ring_side_name side);
 
 #ifndef FPI_RING_FEW   /* the model uses fewer, so that small bursts take both paths */
 #define FPI_RING_FEW 8 /* bursts up to here have functions of their own */
@@ -135,6 +140,7 @@ struct fpi_ring_ops {
 	fpi_ring_commit_fn *commit_enqueue;
 	fpi_ring_commit_fn *commit_dequeue;
 	fpi_ring_peek_fn *peek; /* NULL: consumer side is MT */
+	fpi_ring_ready_fn *ready;
 };
 
 struct fp_ring {
@@ -282,12 +288,6 @@ void fpi_ring_wake_init(fp_ring *r);
 void fpi_ring_wake_drop(fp_ring *r);
 /* ring.c: chooses r->ops anew. */
 void fpi_ring_choose_ops(fp_ring *r);
-
-/*
- * Whether a call on this side would find something: 1; 0; -EPIPE. ring_gens_span.c for
- * generation rings.
- */
-int fpi_ring_gens_ready(const fp_ring *r, enum fpi_ring_side_name side);
 
 /* ring.c: slots in use, clamped to 0..capacity. */
 uint64_t fpi_ring_used(const fp_ring *r);

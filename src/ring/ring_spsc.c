@@ -372,6 +372,17 @@ static int32_t peek(fp_ring *r, void *elems, uint32_t n)
 	return got;
 }
 
+static int ready(fp_ring *r, enum fpi_ring_side_name side)
+{
+	uint64_t p = FPI_LOAD(&r->prod->head, FPI_RELAXED);
+	uint64_t used = fpi_ring_distance(r, FPI_LOAD(&r->cons->head, FPI_RELAXED),
+					  p & ~FPI_RING_CLOSED);
+
+	if (side == FPI_RING_CONSUMER)
+		return used ? 1 : p & FPI_RING_CLOSED ? -EPIPE : 0;
+	return p & FPI_RING_CLOSED ? -EPIPE : used < r->capacity;
+}
+
 void fpi_spsc_close(fp_ring *r)
 {
 	uint64_t t = FPI_LOAD(&r->prod->head, FPI_RELAXED) | FPI_RING_CLOSED;
@@ -400,4 +411,5 @@ void fpi_ring_spsc_ops(fp_ring *r, int avx2)
 	r->ops.commit_enqueue = commit_enqueue;
 	r->ops.commit_dequeue = commit_dequeue;
 	r->ops.peek = peek;
+	r->ops.ready = ready;
 }

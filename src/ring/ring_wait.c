@@ -51,22 +51,6 @@ struct want {
 
 /* ---- one try ---- */
 
-static int index_ring_ready(const fp_ring *r, enum fpi_ring_side_name side)
-{
-	uint64_t p = FPI_LOAD(&r->prod->head, FPI_RELAXED);
-	uint64_t used = fpi_ring_distance(r, FPI_LOAD(&r->cons->head, FPI_RELAXED),
-					  p & ~FPI_RING_CLOSED);
-
-	if (side == FPI_RING_CONSUMER)
-		return used ? 1 : p & FPI_RING_CLOSED ? -EPIPE : 0;
-	return p & FPI_RING_CLOSED ? -EPIPE : used < r->capacity;
-}
-
-static int ready(const fp_ring *r, enum fpi_ring_side_name side)
-{
-	return r->gens ? fpi_ring_gens_ready(r, side) : index_ring_ready(r, side);
-}
-
 /* min together, then what else there is. */
 static int32_t dequeue(const struct want *w)
 {
@@ -106,7 +90,7 @@ static int32_t try(const struct want *w)
 {
 	if (w->to)
 		return dequeue(w);
-	return w->from ? enqueue(w) : ready(w->r, w->side);
+	return w->from ? enqueue(w) : w->r->ops.ready(w->r, w->side);
 }
 
 /* ---- the ladder ---- */
@@ -188,7 +172,7 @@ static int32_t climb(const struct want *w, uint64_t timeout_ns)
 		nap = woken;
 	}
 	/* Partner: another waiter's announcement, as for any signal. */
-	if (slept && ready(w->r, w->side) > 0)
+	if (slept && w->r->ops.ready(w->r, w->side) > 0)
 		fpi_wakeup_hand_on(wakeup);
 	if (got)
 		return got;

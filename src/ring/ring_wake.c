@@ -6,8 +6,8 @@
  *
  * The signals stand between the exported calls (or the guards of CHECKED and STATS, so
  * that they are inside them) and the algorithm. An enqueue signals the consumer side's
- * wake-up, a dequeue the producer side's. A call that moved nothing may have passed void
- * slots and so freed some, hence it signals too.
+ * wake-up, a dequeue the producer side's. Whatever looks from the consumer side may have
+ * passed void slots and so freed some, hence it signals too if it moved nothing.
  *
  * Order: the algorithm publishes with a release (its *_PUBLISH and *_FREE sites); the
  * signal's load comes after it, see wakeup_count.c.
@@ -28,7 +28,7 @@ static fp_wakeup nobody;
 
 FPI_INLINE int32_t signal_after(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
 {
-	if (got >= 0)
+	if (got >= 0 || got == -EAGAIN)
 		fpi_wakeup_signal(r->wake[side]);
 	return got;
 }
@@ -85,6 +85,18 @@ static int32_t waking_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
 	return signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
 }
 
+static int32_t waking_peek(fp_ring *r, void *elems, uint32_t n)
+{
+	return signal_after(r, PRODUCER, r->raw.peek(r, elems, n));
+}
+
+static int waking_ready(fp_ring *r, enum fpi_ring_side_name side)
+{
+	int got = r->raw.ready(r, side);
+
+	return side == CONSUMER ? signal_after(r, PRODUCER, got) : got;
+}
+
 static uint8_t waking_kind(uint8_t kind)
 {
 	if (kind == FPI_RING_INDEX8)
@@ -101,6 +113,8 @@ void fpi_ring_wake_ops(fp_ring *r)
 	r->inner.reserve_dequeue = waking_reserve_dequeue;
 	r->inner.commit_enqueue = waking_commit_enqueue;
 	r->inner.commit_dequeue = waking_commit_dequeue;
+	r->inner.peek = r->raw.peek ? waking_peek : NULL;
+	r->inner.ready = waking_ready;
 }
 
 void fpi_ring_wake_closed(fp_ring *r)
