@@ -16,7 +16,7 @@
 
 #include "base/membarrier.h"
 #include "ring_test.h"
-#include "wakeup/wakeup_internal.h"
+#include "wakeup/wakeup.h"
 
 #define WT_MS 1000000u /* ns */
 
