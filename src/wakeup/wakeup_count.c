@@ -138,15 +138,19 @@ uint64_t fpi_wakeup_start(const fp_wakeup *w)
 
 uint64_t fpi_wakeup_announce(fp_wakeup *w, uint64_t unit)
 {
-	uint64_t interrupts;
+	uint32_t epoch;
 
 	/* Relaxed: the barrier that follows orders it before the second look. */
 	FPI_FETCH_ADD(&w->state, unit, FPI_RELAXED);
 	FPI_STEP(WAKE_ANNOUNCED);
-	/* Before the epoch: an interrupt that comes now moves the epoch after the key. */
-	interrupts = FPI_LOAD(&w->interrupts, FPI_MO(WAKE_INTERRUPTS, ACQUIRE));
-	/* Acquire: before the second look. Partner: WAKE_BUMP. */
-	return interrupts << 32 | FPI_LOAD(&w->epoch, FPI_MO(WAKE_EPOCH, ACQUIRE));
+	/* Acquire: an interrupt that came before the epoch. Partner: WAKE_BUMP. */
+	epoch = FPI_LOAD(&w->epoch, FPI_MO(WAKE_EPOCH, ACQUIRE));
+	/*
+	 * After the epoch: an interrupt that comes in between is in the key, and the caller
+	 * knows since when it waits. The other way round it would be in the epoch alone, and
+	 * nobody would ever see it.
+	 */
+	return (uint64_t)FPI_LOAD(&w->interrupts, FPI_RELAXED) << 32 | epoch;
 }
 
 void fpi_wakeup_barrier(fp_wakeup *w)
