@@ -12,6 +12,7 @@
 #include <libfp/base.h>
 #include <libfp/mempool.h>
 #include <libfp/ring.h>
+#include <libfp/service.h>
 #include <libfp/wakeup.h>
 
 #endif /* LIBFP_H */

@@ -22,6 +22,7 @@ const (
 	FeatureAVX2    = 0x2  // LIBFP_FEATURE_AVX2
 	FeatureMempool = 0x4  // LIBFP_FEATURE_MEMPOOL
 	FeatureWakeup  = 0x8  // LIBFP_FEATURE_WAKEUP
+	FeatureService = 0x10 // LIBFP_FEATURE_SERVICE
 	LogError       = 1    // LIBFP_LOG_ERROR
 	LogInfo        = 2    // LIBFP_LOG_INFO
 )
@@ -57,6 +58,43 @@ const (
 	WakeupModeMembarrier = 1     // LIBFP_WAKEUP_MODE_MEMBARRIER
 	WakeupModeFence      = 2     // LIBFP_WAKEUP_MODE_FENCE
 	WakeupModePoll       = 3     // LIBFP_WAKEUP_MODE_POLL
+)
+
+// From libfp/service.h.
+const (
+	ServiceMTSafe                = 0x100   // LIBFP_SERVICE_MT_SAFE
+	ServiceWakeable              = 0x200   // LIBFP_SERVICE_WAKEABLE
+	ServiceNotReady              = 0x400   // LIBFP_SERVICE_NOT_READY
+	ServiceCyclesOff             = 0       // LIBFP_SERVICE_CYCLES_OFF
+	ServiceCyclesSampled         = 1       // LIBFP_SERVICE_CYCLES_SAMPLED
+	ServiceCyclesExact           = 2       // LIBFP_SERVICE_CYCLES_EXACT
+	ServiceIsReady               = 0x1     // LIBFP_SERVICE_IS_READY
+	ServiceIsStarted             = 0x2     // LIBFP_SERVICE_IS_STARTED
+	ServiceIsActive              = 0x4     // LIBFP_SERVICE_IS_ACTIVE
+	ServiceForce                 = 0x1     // LIBFP_SERVICE_FORCE
+	ServiceCoreSleep             = 0       // LIBFP_SERVICE_CORE_SLEEP
+	ServiceCoreYield             = 1       // LIBFP_SERVICE_CORE_YIELD
+	ServiceCoreSpin              = 2       // LIBFP_SERVICE_CORE_SPIN
+	ServiceCorePolicyNone        = 0       // LIBFP_SERVICE_CORE_POLICY_NONE
+	ServiceCorePolicyOther       = 1       // LIBFP_SERVICE_CORE_POLICY_OTHER
+	ServiceCorePolicyFifo        = 2       // LIBFP_SERVICE_CORE_POLICY_FIFO
+	ServiceCorePolicyRr          = 3       // LIBFP_SERVICE_CORE_POLICY_RR
+	ServiceCorePolicyBatch       = 4       // LIBFP_SERVICE_CORE_POLICY_BATCH
+	ServiceCorePolicyIdle        = 5       // LIBFP_SERVICE_CORE_POLICY_IDLE
+	ServiceCoreSpinNS            = 0x100   // LIBFP_SERVICE_CORE_SPIN_NS
+	ServiceCoreNapNS             = 0x200   // LIBFP_SERVICE_CORE_NAP_NS
+	ServiceCorePin               = 0x400   // LIBFP_SERVICE_CORE_PIN
+	ServiceCoreCPUMax            = 1023    // LIBFP_SERVICE_CORE_CPU_MAX
+	ServiceCoreSpinDefault       = 50000   // LIBFP_SERVICE_CORE_SPIN_DEFAULT
+	ServiceCoreNapDefault        = 100000  // LIBFP_SERVICE_CORE_NAP_DEFAULT
+	ServiceCoreUnwakeableDefault = 1000000 // LIBFP_SERVICE_CORE_UNWAKEABLE_DEFAULT
+	ServiceCoreStopped           = 0       // LIBFP_SERVICE_CORE_STOPPED
+	ServiceCoreRunning           = 1       // LIBFP_SERVICE_CORE_RUNNING
+	ServiceCoreAsleep            = 2       // LIBFP_SERVICE_CORE_ASLEEP
+	ServiceCoreStopping          = 3       // LIBFP_SERVICE_CORE_STOPPING
+	ServiceCoreGotCpus           = 0x1     // LIBFP_SERVICE_CORE_GOT_CPUS
+	ServiceCoreGotPolicy         = 0x2     // LIBFP_SERVICE_CORE_GOT_POLICY
+	ServiceCoreIsLent            = 0x4     // LIBFP_SERVICE_CORE_IS_LENT
 )
 
 // Too large for an int.

@@ -22,6 +22,7 @@
 #define LIBFP_FEATURE_AVX2 0x2
 #define LIBFP_FEATURE_MEMPOOL 0x4
 #define LIBFP_FEATURE_WAKEUP 0x8
+#define LIBFP_FEATURE_SERVICE 0x10
 #define LIBFP_LOG_ERROR 1
 #define LIBFP_LOG_INFO 2
 #define LIBFP_POOL_COUNT_MAX 2147483647
@@ -45,11 +46,46 @@
 #define LIBFP_RING_BULK 0x1
 #define LIBFP_RING_STATS_COUNTED 0x1
 #define LIBFP_RING_STATS_BLOCKED 0x2
+#define LIBFP_SERVICE_MT_SAFE 0x100
+#define LIBFP_SERVICE_WAKEABLE 0x200
+#define LIBFP_SERVICE_NOT_READY 0x400
+#define LIBFP_SERVICE_CYCLES_OFF 0
+#define LIBFP_SERVICE_CYCLES_SAMPLED 1
+#define LIBFP_SERVICE_CYCLES_EXACT 2
+#define LIBFP_SERVICE_IS_READY 0x1
+#define LIBFP_SERVICE_IS_STARTED 0x2
+#define LIBFP_SERVICE_IS_ACTIVE 0x4
+#define LIBFP_SERVICE_FORCE 0x1
+#define LIBFP_SERVICE_CORE_SLEEP 0
+#define LIBFP_SERVICE_CORE_YIELD 1
+#define LIBFP_SERVICE_CORE_SPIN 2
+#define LIBFP_SERVICE_CORE_POLICY_NONE 0
+#define LIBFP_SERVICE_CORE_POLICY_OTHER 1
+#define LIBFP_SERVICE_CORE_POLICY_FIFO 2
+#define LIBFP_SERVICE_CORE_POLICY_RR 3
+#define LIBFP_SERVICE_CORE_POLICY_BATCH 4
+#define LIBFP_SERVICE_CORE_POLICY_IDLE 5
+#define LIBFP_SERVICE_CORE_SPIN_NS 0x100
+#define LIBFP_SERVICE_CORE_NAP_NS 0x200
+#define LIBFP_SERVICE_CORE_PIN 0x400
+#define LIBFP_SERVICE_CORE_CPU_MAX 1023
+#define LIBFP_SERVICE_CORE_SPIN_DEFAULT 50000
+#define LIBFP_SERVICE_CORE_NAP_DEFAULT 100000
+#define LIBFP_SERVICE_CORE_UNWAKEABLE_DEFAULT 1000000
+#define LIBFP_SERVICE_CORE_STOPPED 0
+#define LIBFP_SERVICE_CORE_RUNNING 1
+#define LIBFP_SERVICE_CORE_ASLEEP 2
+#define LIBFP_SERVICE_CORE_STOPPING 3
+#define LIBFP_SERVICE_CORE_GOT_CPUS 0x1
+#define LIBFP_SERVICE_CORE_GOT_POLICY 0x2
+#define LIBFP_SERVICE_CORE_IS_LENT 0x4
 
 typedef struct fp_mempool fp_mempool;
 typedef struct fp_mempool_cache fp_mempool_cache;
 typedef struct fp_wakeup fp_wakeup;
 typedef struct fp_ring fp_ring;
+typedef struct fp_service fp_service;
+typedef struct fp_service_core fp_service_core;
 
 typedef void *(*fp_allocator_alloc_fn)(void *ctx, uint64_t size, uint64_t align);
 
@@ -169,6 +205,82 @@ typedef struct fp_ring_stats {
 	int64_t blocked_by;
 } fp_ring_stats;
 
+typedef int32_t (*fp_service_run_fn)(void *user);
+
+typedef void (*fp_service_released_fn)(void *user);
+
+typedef struct fp_service_opts {
+	uint32_t size;
+	uint32_t flags;
+	const char *name;
+	fp_service_run_fn run;
+	void *user;
+	fp_service_released_fn released;
+	uint32_t cycles;
+	uint32_t reserved0;
+	const fp_allocator *allocator;
+} fp_service_opts;
+
+typedef struct fp_service_stats {
+	uint32_t size;
+	uint32_t flags;
+	uint64_t calls;
+	uint64_t idle;
+	uint64_t errors;
+	uint64_t busy;
+	uint64_t cycles;
+	uint64_t longest;
+	uint64_t cycle_hz;
+	uint64_t cores;
+	uint64_t inside_since_ns;
+	uint64_t deadline_ns;
+} fp_service_stats;
+
+typedef struct fp_service_core_opts {
+	uint32_t size;
+	uint32_t flags;
+	const char *name;
+	uint32_t cpu;
+	uint32_t policy;
+	int32_t priority;
+	uint32_t idle;
+	uint64_t spin_ns;
+	uint64_t nap_ns;
+	uint64_t late_margin_ns;
+	uint64_t max_sleep_ns;
+	uint64_t unwakeable_ns;
+	uint64_t stack_size;
+	const fp_allocator *allocator;
+} fp_service_core_opts;
+
+typedef struct fp_service_core_stats {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t state;
+	uint32_t reserved0;
+	uint64_t loops;
+	uint64_t idle_loops;
+	uint64_t busy_cycles;
+	uint64_t idle_cycles;
+	uint64_t cycle_hz;
+	uint64_t sleeps;
+	uint64_t naps;
+	uint64_t wakes;
+	uint64_t late_wakes;
+	uint64_t services;
+	int64_t thread_id;
+} fp_service_core_stats;
+
+typedef struct fp_service_map_stats {
+	uint32_t size;
+	uint32_t flags;
+	uint64_t calls;
+	uint64_t idle;
+	uint64_t errors;
+	uint64_t busy;
+	uint64_t cycles;
+} fp_service_map_stats;
+
 uint32_t fp_version_number(void);
 const char *fp_version_string(void);
 uint64_t fp_features(void);
@@ -273,3 +385,40 @@ int fp_ring_is_empty(const fp_ring *ring);
 int fp_ring_is_closed(const fp_ring *ring);
 const char *fp_ring_name(const fp_ring *ring);
 int fp_ring_get_stats(const fp_ring *ring, fp_ring_stats *io);
+int fp_service_opts_init(fp_service_opts *opts, uint32_t size);
+int fp_service_create(const fp_service_opts *opts, fp_service **out);
+int fp_service_destroy(fp_service *service, uint32_t flags, uint64_t timeout_ns);
+int fp_service_lookup(const char *name, fp_service **out);
+int fp_service_unref(fp_service *service);
+const char *fp_service_name(const fp_service *service);
+int64_t fp_service_list(fp_service **list, uint32_t n);
+int fp_service_set_ready(fp_service *service, uint32_t ready, uint64_t timeout_ns);
+int fp_service_start(fp_service *service);
+int fp_service_stop(fp_service *service, uint64_t timeout_ns);
+int fp_service_is_runnable(const fp_service *service);
+int fp_service_is_active(const fp_service *service);
+int fp_service_map(fp_service *service, fp_service_core *core);
+int fp_service_unmap(fp_service *service, fp_service_core *core, uint64_t timeout_ns);
+int fp_service_is_mapped(const fp_service *service, const fp_service_core *core);
+int fp_service_run_once(fp_service *service, uint32_t flags, int32_t *result);
+fp_wakeup *fp_service_wakeup(fp_service *service);
+int fp_service_set_deadline(fp_service *service, uint64_t deadline_ns);
+int fp_service_get_stats(fp_service *service, fp_service_stats *io);
+int fp_service_reset_stats(fp_service *service);
+int fp_service_get_map_stats(fp_service *service, fp_service_core *core, fp_service_map_stats *io);
+int64_t fp_service_start_defaults(fp_service_core *const *cores, uint32_t n);
+int fp_service_core_opts_init(fp_service_core_opts *opts, uint32_t size);
+int fp_service_core_create(const fp_service_core_opts *opts, fp_service_core **out);
+int fp_service_core_set_cpus(fp_service_core *core, const uint32_t *cpus, uint32_t n);
+int fp_service_core_destroy(fp_service_core *core);
+int fp_service_core_lookup(const char *name, fp_service_core **out);
+int fp_service_core_unref(fp_service_core *core);
+const char *fp_service_core_name(const fp_service_core *core);
+int64_t fp_service_core_list(fp_service_core **list, uint32_t n);
+int64_t fp_service_core_services(fp_service_core *core, fp_service **list, uint32_t n);
+int fp_service_core_start(fp_service_core *core);
+int fp_service_core_stop(fp_service_core *core, uint64_t timeout_ns);
+int fp_service_core_run(fp_service_core *core, uint64_t timeout_ns);
+fp_wakeup *fp_service_core_wakeup(fp_service_core *core);
+int fp_service_core_get_stats(fp_service_core *core, fp_service_core_stats *io);
+int fp_service_core_reset_stats(fp_service_core *core);

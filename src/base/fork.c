@@ -5,7 +5,7 @@
  * The one pthread_atfork handler of the library runs in the child, where no
  * other thread exists, and adds 1 to a counter; it takes no lock and calls
  * nothing. It also forgets the slot of the one thread that is left, so that fast
- * paths need not compare generations. Everything else about fork is decided lazily by whoever compares a
+ * paths need not compare generations, and that it was inside a service. Everything else about fork is decided lazily by whoever compares a
  * remembered generation with the present one: locks (lock.c), thread slots
  * (thread_slot.c), reserved names (registry.c), objects.
  *
@@ -31,6 +31,7 @@ static void fork_in_child(void)
 	/* Relaxed: the child has one thread. */
 	FPI_FETCH_ADD(&fpi_fork_counter, 1, FPI_MO(FORK_CHILD, RELAXED));
 	fpi_thread.slot = FPI_NO_SLOT;
+	fpi_thread.in_service = 0; /* of a core, or a call, of the parent */
 }
 
 static FPI_COLD int fork_register_first(void)
