@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "src" / "libfp"
 CDEF = (PACKAGE / "_cdef.h").read_text()
 # The glue of each part; that of rings comes first and has what all share.
-GLUES = ("_glue", "_glue_pool")
+GLUES = ("_glue", "_glue_pool", "_glue_wakeup")
 
 # What a build of the C library needs; CMakeLists.txt first: it tells where the source is.
 C_SOURCE = ("CMakeLists.txt", "LICENSE", "capi", "cmake", "pkgconfig", "src")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fast-path rings and pools: queues of fixed-size elements, and fixed-size objects.
+"""Fast-path rings, pools and wake-ups: queues of fixed-size elements, fixed-size objects, waiting.
 
     ring = libfp.Ring(1024)
     ring.enqueue_burst(array.array("Q", range(100)))
@@ -9,8 +9,8 @@
     with pool.get() as block:
         block.view[:5] = b"hello"
 
-The same objects as in C: the docstrings say what is Python's, libfp/ring.h and libfp/mempool.h have
-the rest.
+The same objects as in C: the docstrings say what is Python's, libfp/ring.h, mempool.h and wakeup.h
+have the rest.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 from ._block import Block
 from ._errors import (
     FpError,
+    Interrupted,
     InvalidArgument,
     NameTaken,
     NoMemory,
@@ -32,20 +33,27 @@ from ._errors import (
     RingClosed,
     RingDestroyed,
     TryAgain,
+    WakeupBusy,
+    WakeupDestroyed,
     WrongProcess,
 )
 from ._info import FEATURES, __version__, library_path
 from ._pool import Leak, Pool, PoolStats
-from ._ring import MT, ST, Ring, RingStats
+from ._ring import CONSUMER, MT, PRODUCER, ST, Ring, RingStats
 from ._span import Span
+from ._wakeup import Key, Wakeup, WakeupStats
 
 __all__ = [
+    "CONSUMER",
     "FEATURES",
     "MT",
+    "PRODUCER",
     "ST",
     "Block",
     "FpError",
+    "Interrupted",
     "InvalidArgument",
+    "Key",
     "Leak",
     "NameTaken",
     "NoMemory",
@@ -65,6 +73,10 @@ __all__ = [
     "RingStats",
     "Span",
     "TryAgain",
+    "Wakeup",
+    "WakeupBusy",
+    "WakeupDestroyed",
+    "WakeupStats",
     "WrongProcess",
     "__version__",
     "library_path",

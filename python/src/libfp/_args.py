@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arguments of rings and pools: checked and brought into the form that C takes."""
+"""Arguments: checked and brought into the form that C takes."""
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     Writable = Union[WriteableBuffer, _Array]
 
 _BURST_MAX = 2**31 - 1
+FOREVER: int = lib.LIBFP_FOREVER
+_LONG = 1e9  # seconds: 30 years
 
 
 def u32(value: int, what: str) -> int:
@@ -60,3 +63,12 @@ def flags(stats: bool, checked: bool, huge: bool, prefault: bool, numa_node: int
     ):
         bits |= bit if wanted else 0
     return bits
+
+
+def nanoseconds(timeout: float | None) -> int:
+    """A time-out in seconds as C takes it: rounded up, None is without limit."""
+    if timeout is None:
+        return FOREVER
+    if not timeout >= 0:
+        raise invalid(f"a time-out of {timeout} seconds")
+    return math.ceil(timeout * 1e9) if timeout < _LONG else FOREVER

@@ -54,6 +54,18 @@ class Overwritten(FpError):
     """An object was written to beyond its ends, or after its put; or a pool is damaged (EUCLEAN)."""
 
 
+class WakeupDestroyed(FpError, ValueError):
+    """The wake-up was destroyed, or the service or core that it belonged to (EBADF)."""
+
+
+class WakeupBusy(FpError):
+    """Rings are bound to it, or threads, keys or an event loop wait on it (EBUSY)."""
+
+
+class Interrupted(FpError):
+    """The wait was ended by interrupt() (ECANCELED). Nothing was taken."""
+
+
 class TryAgain(FpError, BlockingIOError):
     """A bulk span that a void slot divides: take it without bulk (EAGAIN)."""
 
@@ -67,7 +79,7 @@ class NotFound(FpError, FileNotFoundError):
 
 
 class NotSupported(FpError):
-    """Not possible with this object, or newer than this library (EOPNOTSUPP)."""
+    """Not possible with this object (EOPNOTSUPP, ENXIO), or newer than this library."""
 
 
 class NoMemory(FpError, MemoryError):
@@ -77,7 +89,8 @@ class NoMemory(FpError, MemoryError):
 class WrongProcess(FpError, ChildProcessError):
     """What the child of a fork cannot use, only destroy (ECHILD).
 
-    That is a pool of its parent, or a ring that another thread was inside at the fork.
+    That is a pool or a wake-up of its parent, a ring that another thread was inside at the fork,
+    and waiting for any ring of its parent.
     """
 
 
@@ -90,6 +103,8 @@ _CLASSES: dict[int, type[FpError]] = {
     errno.EEXIST: NameTaken,
     errno.ENOENT: NotFound,
     errno.EOPNOTSUPP: NotSupported,
+    errno.ENXIO: NotSupported,
+    errno.ECANCELED: Interrupted,
     errno.ENOMEM: NoMemory,
     errno.ECHILD: WrongProcess,
     errno.EFAULT: NoSuchObject,
@@ -140,6 +155,7 @@ RING = Failures(
         lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on the ring"),
         lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy, reset or unref"),
         lib.GLUE_NO_INT: (errno.EINVAL, "integers need elements of 8 bytes; use the burst calls"),
+        -errno.ENXIO: (errno.ENXIO, "make the ring with wait=True, or bind a Wakeup to this side"),
         lib.GLUE_TORN: (errno.ECHILD, "at the fork another thread was inside the ring"),
     },
 )
@@ -149,5 +165,16 @@ POOL = Failures(
     {
         lib.GLUE_DESTROYED: (errno.EBADF, "the pool was destroyed, or its reference given back"),
         lib.GLUE_FORKED: (errno.ECHILD, "the pool belongs to the parent process"),
+    },
+)
+WAKEUP = Failures(
+    WakeupDestroyed,
+    WakeupBusy,
+    {
+        lib.GLUE_DESTROYED: (errno.EBADF, "the wake-up was destroyed"),
+        lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on the wake-up"),
+        lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy"),
+        lib.GLUE_KEY_USED: (errno.EINVAL, "the key was used by wait or cancel before"),
+        -errno.ENXIO: (errno.ENXIO, "arm and clear come after fileno()"),
     },
 )

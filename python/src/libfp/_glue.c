@@ -7,7 +7,11 @@
  * not share a cache line. A gate's word counts the threads inside. Destroy, reset and unref
  * close all three first: each must go from 0 to CLOSED, or they give up, and a call that finds
  * CLOSED turns back. After destroy the gates stay closed, with GONE. ST sides also take the
- * guard's busy flag, which all Python objects on one ring share; it never waits.
+ * guard's busy flag, which all Python objects on one ring share; it never waits. Wake-ups,
+ * services and their cores have one gate each.
+ *
+ * Guards. A guard also keeps the wake-ups that Python bound to the ring: a ring is destroyed
+ * before them, in whichever order Python lets go of its objects.
  *
  * Reasons. A handler set at start keeps the last line that libfp logged on this thread, so that
  * exceptions can tell why. It is C and calls the handler that was there before.
@@ -35,7 +39,8 @@ static void glue_log(uint32_t level, const char *line, void *user)
 /* Once per process, at import. 0, or -EPROTO: a library of another ABI, or without a part. */
 int glue_start(void)
 {
-	const uint64_t parts = LIBFP_FEATURE_RING | LIBFP_FEATURE_MEMPOOL;
+	const uint64_t parts = LIBFP_FEATURE_RING | LIBFP_FEATURE_MEMPOOL |
+			       LIBFP_FEATURE_WAKEUP;
 	static int started;
 
 	if (fp_version_number() >> 8 != LIBFP_VERSION_NUMBER >> 8 ||
@@ -65,23 +70,81 @@ const char *glue_library(void)
 
 /* ---- gates ---- */
 
-static int glue_enter_gate(glue_ring *g, uint32_t side)
+/* 0, or why a call must turn back. */
+static int glue_pass(glue_gate *gate)
 {
-	uint32_t *word = &g->gates[side].word;
-	uint32_t old = __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+	uint32_t old = __atomic_fetch_add(&gate->word, 1, __ATOMIC_SEQ_CST);
 
 	glue_line[0] = 0;
-	if (__builtin_expect(!(old & (GATE_CLOSED | GATE_GONE)) && !g->guard->torn, 1))
+	if (__builtin_expect(!(old & (GATE_CLOSED | GATE_GONE)), 1))
 		return 0;
-	__atomic_fetch_sub(word, 1, __ATOMIC_SEQ_CST);
-	return old & GATE_GONE	 ? GLUE_DESTROYED :
-	       old & GATE_CLOSED ? GLUE_ENDING :
-				   GLUE_TORN;
+	__atomic_fetch_sub(&gate->word, 1, __ATOMIC_SEQ_CST);
+	return old & GATE_GONE ? GLUE_DESTROYED : GLUE_ENDING;
 }
 
-static void glue_leave_gate(glue_ring *g, uint32_t side)
+static void glue_leave_gate(glue_gate *gate)
 {
-	__atomic_fetch_sub(&g->gates[side].word, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&gate->word, 1, __ATOMIC_SEQ_CST);
+}
+
+static void glue_open_gates(glue_gate *gates, int n)
+{
+	while (n--)
+		__atomic_fetch_and(&gates[n].word, ~GATE_CLOSED, __ATOMIC_SEQ_CST);
+}
+
+/* For calls that must be alone. 0, or why not. */
+static int glue_close_gates(glue_gate *gates, int n)
+{
+	glue_line[0] = 0;
+	for (int i = 0; i < n; i++) {
+		uint32_t old = 0;
+
+		if (!__atomic_compare_exchange_n(&gates[i].word, &old, GATE_CLOSED, 0,
+						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+			glue_open_gates(gates, i);
+			return old & GATE_GONE ? GLUE_DESTROYED : GLUE_IN_USE;
+		}
+	}
+	return 0;
+}
+
+static void glue_end_gates(glue_gate *gates, int n)
+{
+	while (n--)
+		__atomic_fetch_or(&gates[n].word, GATE_GONE, __ATOMIC_SEQ_CST);
+}
+
+#define GLUE_WAS_ENDING 1 /* the parent was about to destroy it */
+#define GLUE_WAS_INSIDE 2
+
+/* In the child of a fork: only the forking thread is left. What the others were doing. */
+static int glue_forked_gates(glue_gate *gates, int n)
+{
+	int was = 0;
+
+	while (n--) {
+		uint32_t word = gates[n].word;
+
+		if (word & GATE_CLOSED)
+			was |= GLUE_WAS_ENDING;
+		else if (word & ~GATE_GONE)
+			was |= GLUE_WAS_INSIDE;
+		gates[n].word &= GATE_GONE;
+	}
+	return was;
+}
+
+/* ---- gates of a ring ---- */
+
+static int glue_enter_gate(glue_ring *g, uint32_t side)
+{
+	int err = glue_pass(&g->gates[side]);
+
+	if (__builtin_expect(err || !g->guard->torn, 1))
+		return err;
+	glue_leave_gate(&g->gates[side]);
+	return GLUE_TORN;
 }
 
 static int glue_enter(glue_ring *g, uint32_t side)
@@ -92,7 +155,7 @@ static int glue_enter(glue_ring *g, uint32_t side)
 		return err;
 	if (!__atomic_exchange_n(&g->guard->busy[side], 1, __ATOMIC_SEQ_CST))
 		return 0;
-	glue_leave_gate(g, side);
+	glue_leave_gate(&g->gates[side]);
 	return GLUE_SIDE_BUSY;
 }
 
@@ -100,37 +163,43 @@ static void glue_leave(glue_ring *g, uint32_t side)
 {
 	if (g->st[side])
 		__atomic_store_n(&g->guard->busy[side], 0, __ATOMIC_SEQ_CST);
-	glue_leave_gate(g, side);
-}
-
-static void glue_open_gates(glue_ring *g, int n)
-{
-	while (n--)
-		__atomic_fetch_and(&g->gates[n].word, ~GATE_CLOSED, __ATOMIC_SEQ_CST);
-}
-
-/* For calls that must be alone. 0, or why not. */
-static int glue_close_gates(glue_ring *g)
-{
-	glue_line[0] = 0;
-	for (int i = 0; i < 3; i++) {
-		uint32_t old = 0;
-
-		if (!__atomic_compare_exchange_n(&g->gates[i].word, &old, GATE_CLOSED, 0,
-						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-			glue_open_gates(g, i);
-			return old & GATE_GONE ? GLUE_DESTROYED : GLUE_IN_USE;
-		}
-	}
-	return 0;
+	glue_leave_gate(&g->gates[side]);
 }
 
 static void glue_gone(glue_ring *g)
 {
-	for (int i = 0; i < 3; i++)
-		__atomic_fetch_or(&g->gates[i].word, GATE_GONE, __ATOMIC_SEQ_CST);
+	glue_end_gates(g->gates, 3);
 	g->handle = NULL;
 	g->owner = 0;
+}
+
+/* ---- what the glue_rings on one ring share ---- */
+
+static void glue_unbind(glue_guard *guard);
+
+/* NULL: no memory. */
+glue_guard *glue_guard_new(void)
+{
+	glue_guard *guard = calloc(1, sizeof(*guard));
+
+	if (guard)
+		guard->refs = 1;
+	return guard;
+}
+
+void glue_guard_release(glue_guard *guard)
+{
+	if (__atomic_sub_fetch(&guard->refs, 1, __ATOMIC_SEQ_CST))
+		return;
+	glue_unbind(guard);
+	free(guard);
+}
+
+/* Right after create or lookup, once. */
+void glue_share(glue_ring *g, glue_guard *guard)
+{
+	__atomic_fetch_add(&guard->refs, 1, __ATOMIC_SEQ_CST);
+	g->guard = guard;
 }
 
 /* ---- life ---- */
@@ -144,7 +213,7 @@ static void glue_fill(glue_ring *out, fp_ring *ring, uint32_t owner)
 	out->st[GLUE_CONSUMER] = fp_ring_consumer_sync(ring) == LIBFP_ST;
 }
 
-/* The caller sets out->guard afterwards. */
+/* The caller gives it its guard afterwards, with glue_share(). */
 int glue_create(const char *name, uint32_t capacity, uint32_t elem_size,
 		uint32_t producer, uint32_t consumer, uint32_t flags, uint32_t numa_node,
 		glue_ring *out)
@@ -181,20 +250,24 @@ int glue_lookup(const char *name, glue_ring *out)
 
 static int glue_end(glue_ring *g, int (*end)(fp_ring *))
 {
-	int err = glue_close_gates(g);
+	int err = glue_close_gates(g->gates, 3);
 
 	if (err)
 		return err;
 	err = end(g->handle);
 	if (!err)
 		glue_gone(g);
-	glue_open_gates(g, 3);
+	glue_open_gates(g->gates, 3);
 	return err;
 }
 
 int glue_destroy(glue_ring *g)
 {
-	return glue_end(g, fp_ring_destroy);
+	int err = glue_end(g, fp_ring_destroy);
+
+	if (!err)
+		glue_unbind(g->guard);
+	return err;
 }
 
 int glue_unref(glue_ring *g)
@@ -208,13 +281,16 @@ int glue_unref(glue_ring *g)
  */
 void glue_drop(glue_ring *g)
 {
-	if (!g->handle)
-		return;
-	if (g->owner)
-		fp_ring_destroy(g->handle);
-	else
+	if (g->handle && g->owner) {
+		if (!fp_ring_destroy(g->handle))
+			glue_unbind(g->guard);
+	} else if (g->handle) {
 		fp_ring_unref(g->handle);
+	}
 	glue_gone(g);
+	if (g->guard)
+		glue_guard_release(g->guard);
+	g->guard = NULL;
 }
 
 /*
@@ -223,15 +299,12 @@ void glue_drop(glue_ring *g)
  */
 void glue_forked(glue_ring *g)
 {
-	for (int i = 0; i < 3; i++) {
-		uint32_t word = g->gates[i].word;
+	int was = glue_forked_gates(g->gates, 3);
 
-		if (word & GATE_CLOSED)
-			glue_gone(g);
-		else if (word & ~GATE_GONE)
-			g->guard->torn = 1;
-		g->gates[i].word &= GATE_GONE;
-	}
+	if (was & GLUE_WAS_ENDING)
+		glue_gone(g);
+	if (was & GLUE_WAS_INSIDE)
+		g->guard->torn = 1;
 	g->guard->busy[0] = g->guard->busy[1] = 0;
 }
 
@@ -354,12 +427,12 @@ int glue_close(glue_ring *g)
 
 int glue_reset(glue_ring *g)
 {
-	int err = glue_close_gates(g);
+	int err = glue_close_gates(g->gates, 3);
 
 	if (err)
 		return err;
 	err = g->guard->torn ? GLUE_TORN : fp_ring_reset(g->handle);
-	glue_open_gates(g, 3);
+	glue_open_gates(g->gates, 3);
 	return err;
 }
 
@@ -371,7 +444,7 @@ int glue_reset(glue_ring *g)
 		if (got)                                    \
 			return got;                         \
 		got = look(g->handle);                      \
-		glue_leave_gate(g, GLUE_OTHERS);            \
+		glue_leave_gate(&g->gates[GLUE_OTHERS]);    \
 		return got;                                 \
 	}
 
@@ -389,6 +462,6 @@ int glue_get_stats(glue_ring *g, fp_ring_stats *io)
 		return got;
 	io->size = sizeof(*io);
 	got = fp_ring_get_stats(g->handle, io);
-	glue_leave_gate(g, GLUE_OTHERS);
+	glue_leave_gate(&g->gates[GLUE_OTHERS]);
 	return got;
 }

@@ -22,16 +22,21 @@
 #define GLUE_TORN -10005      /* at the fork a thread of the parent was inside the ring */
 #define GLUE_SIZE -10006      /* a buffer that is not a whole number of elements */
 #define GLUE_NO_INT -10007    /* integers need elements of 8 bytes */
+#define GLUE_KEY_USED -10008  /* a key that wait or cancel had before */
 
 #define GLUE_PRODUCER 0
 #define GLUE_CONSUMER 1
 #define GLUE_OTHERS 2 /* neither side: counts, statistics */
 
-/* Shared by all glue_rings on one ring. */
+typedef struct glue_wakeup glue_wakeup; /* see _glue_wakeup.h */
+
+/* Shared by all glue_rings on one ring; freed with the last reference. */
 typedef struct glue_guard {
 	uint32_t busy[2]; /* 1: a thread is inside this ST side */
 	uint32_t torn;
-	uint32_t pad;
+	uint32_t refs;
+	uint32_t interrupts[2]; /* calls of glue_interrupt() */
+	glue_wakeup *wake[2];	/* bound from Python, and kept; NULL: none */
 } glue_guard;
 
 typedef struct glue_gate {
@@ -52,6 +57,10 @@ typedef struct glue_ring {
 int glue_start(void);
 const char *glue_reason(void);
 const char *glue_library(void);
+
+glue_guard *glue_guard_new(void);
+void glue_guard_release(glue_guard *guard);
+void glue_share(glue_ring *g, glue_guard *guard);
 
 int glue_create(const char *name, uint32_t capacity, uint32_t elem_size,
 		uint32_t producer, uint32_t consumer, uint32_t flags, uint32_t numa_node,

@@ -10,10 +10,13 @@ core's destructor frees the C object.
 A part's class adds its own calls. It names its functions in `_kind`, calls _begin() in its
 __init__, reads what it wants to know in _bind(), describes itself in _about(), and has a
 destroy() around _ended(). A part whose memory Python code can reach overrides _end().
+
+Most parts register their objects by name: these are Named, with references by lookup().
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import weakref
 from collections.abc import Callable
@@ -26,6 +29,7 @@ from ._errors import Failures, invalid
 from ._libfp import ffi, lib
 
 _H = TypeVar("_H", bound="Handle")
+_N = TypeVar("_N", bound="Named")
 _S = TypeVar("_S")
 
 _handles: weakref.WeakSet[Handle] = weakref.WeakSet()
@@ -37,38 +41,43 @@ class Kind:
 
     name: str  # of the class
     failures: Failures
-    core: str  # the type of a new core
+    new: Callable[[], Any]  # a new core
     drop: Callable[[Any], Any]  # the destructor of a core
+    forked: Callable[[Any], None]  # in the child of a fork
+
+
+@dataclass(frozen=True)
+class NamedKind(Kind):
     lookup: Callable[[Any, Any], int]
     unref: Callable[[Any], int]
-    forked: Callable[[Any], None]  # in the child of a fork
     name_of: Callable[[Any], Any]  # takes the C object, not the core
 
 
 class Handle:
     """A Python object over an object of the C library."""
 
-    __slots__ = ("_core", "_lookup", "name", "__weakref__")
+    __slots__ = ("_core", "__weakref__")
 
     _kind: ClassVar[Kind]
 
     _core: Any
-    _lookup: bool  # it has a reference from lookup()
-    name: str | None
 
     # ---- life ----
 
-    def _begin(self, by_lookup: bool, make: Any, *arguments: Any) -> None:
+    def _begin(self, make: Any, *arguments: Any) -> None:
         """Makes the core with make, which takes the arguments and the core."""
         kind = self._kind
-        core = ffi.gc(ffi.new(kind.core), kind.drop)
+        core = ffi.gc(kind.new() or self._no_memory(), kind.drop)
         failed = make(*arguments, core)
         if failed:
             raise kind.failures.failure(failed)
+        self._own(core)
+
+    def _no_memory(self) -> NoReturn:
+        raise self._kind.failures.error(errno.ENOMEM)
+
+    def _own(self, core: Any) -> None:
         self._core = core
-        self._lookup = by_lookup
-        name = kind.name_of(core.handle)
-        self.name = ffi.string(name).decode(errors="replace") if name else None
         self._bind(core)
         _handles.add(self)
 
@@ -76,30 +85,8 @@ class Handle:
         """Fills what is the part's own, before anybody else sees the object."""
         raise NotImplementedError
 
-    @classmethod
-    def lookup(cls: type[_H], name: str) -> _H:
-        """The object of that name, made in Python or in C, with a reference to it.
-
-        Give the reference back with unref(); as a context manager it does so at the end.
-        """
-        self = cls.__new__(cls)
-        self._begin(True, cls._kind.lookup, encoded(name))
-        return self
-
     def destroy(self) -> None:
         raise NotImplementedError
-
-    def unref(self) -> None:
-        """Gives back the reference of lookup(); the object is then as after destroy().
-
-        Raises RingBusy or PoolBusy, and changes nothing, while memory that this object handed out
-        is in use, or another thread is inside a call that must be alone.
-        """
-        if not self._lookup:
-            raise invalid("this object has no reference from lookup()")
-        failed = self._end(self._kind.unref)
-        if failed:
-            raise self._kind.failures.failure(failed)
 
     def _end(self, end: Any) -> int:
         """Calls end, which ends the core, and returns what it returns."""
@@ -112,6 +99,10 @@ class Handle:
             raise self._kind.failures.failure(failed)
         return not failed
 
+    def _leave(self) -> None:
+        """What the end of a with block does."""
+        self.destroy()
+
     def __enter__(self: _H) -> _H:
         return self
 
@@ -122,10 +113,7 @@ class Handle:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if not self._lookup:
-                self.destroy()
-            elif self._core.handle:
-                self.unref()
+            self._leave()
         except self._kind.failures.busy:
             if kind is None:
                 raise
@@ -174,6 +162,55 @@ class Handle:
     def _about(self) -> str:
         """What __repr__ says besides the name."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        gone = "" if self._core.handle else ", destroyed"
+        return f"<libfp.{self._kind.name}: {self._about()}{gone}>"
+
+
+class Named(Handle):
+    """One of a part whose objects may have a name, and be found by it."""
+
+    __slots__ = ("_lookup", "name")
+
+    _kind: ClassVar[NamedKind]
+
+    _lookup: bool  # it has a reference from lookup()
+    name: str | None
+
+    def _own(self, core: Any) -> None:
+        self._lookup = not core.owner
+        name = self._kind.name_of(core.handle)
+        self.name = ffi.string(name).decode(errors="replace") if name else None
+        super()._own(core)
+
+    @classmethod
+    def lookup(cls: type[_N], name: str) -> _N:
+        """The object of that name, made in Python or in C, with a reference to it.
+
+        Give the reference back with unref(); as a context manager it does so at the end.
+        """
+        self = cls.__new__(cls)
+        self._begin(cls._kind.lookup, encoded(name))
+        return self
+
+    def unref(self) -> None:
+        """Gives back the reference of lookup(); the object is then as after destroy().
+
+        Raises RingBusy or the like, and changes nothing, while memory that this object handed out
+        is in use, or another thread is inside a call that must be alone.
+        """
+        if not self._lookup:
+            raise invalid("this object has no reference from lookup()")
+        failed = self._end(self._kind.unref)
+        if failed:
+            raise self._kind.failures.failure(failed)
+
+    def _leave(self) -> None:
+        if not self._lookup:
+            self.destroy()
+        elif self._core.handle:
+            self.unref()
 
     def __repr__(self) -> str:
         name = f" {self.name!r}" if self.name is not None else ""

@@ -18,6 +18,7 @@ if lib.glue_start() != 0:
 _BITS = {
     "ring": lib.LIBFP_FEATURE_RING,
     "mempool": lib.LIBFP_FEATURE_MEMPOOL,
+    "wakeup": lib.LIBFP_FEATURE_WAKEUP,
     "avx2": lib.LIBFP_FEATURE_AVX2,
 }
 

@@ -7,6 +7,7 @@ Every method is one call into _glue_pool.c, which releases the GIL and lets one 
 from __future__ import annotations
 
 import errno
+import functools
 import operator
 import warnings
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._args import burst, encoded, flags, u32
 from ._block import Block, pinned
 from ._errors import POOL, PoolBusy, invalid
-from ._handle import Handle, Kind
+from ._handle import Named, NamedKind
 from ._libfp import ffi, lib
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _drop(core: Any, drop: Any = lib.glue_pool_drop, warn: Any = warnings.warn) 
              ResourceWarning)  # fmt: skip
 
 
-class Pool(Handle):
+class Pool(Named):
     """`count` objects of `object_size` bytes in one block of memory.
 
     count        1 to 2**31 - 1
@@ -115,10 +116,10 @@ class Pool(Handle):
 
     __slots__ = ("_open", "_pins", "capacity", "object_size", "stride", "base", "cache_size")
 
-    _kind = Kind(
+    _kind = NamedKind(
         "Pool",
         POOL,
-        core="glue_pool *",
+        new=functools.partial(ffi.new, "glue_pool *"),
         drop=_drop,
         lookup=lib.glue_pool_lookup,
         unref=lib.glue_pool_unref,
@@ -149,7 +150,6 @@ class Pool(Handle):
         if cache_size == 0 or align == 0:
             raise invalid("cache_size and align are at least 1")
         self._begin(
-            False,
             lib.glue_pool_create,
             encoded(name),
             u32(count, "count"),
