@@ -99,6 +99,7 @@ var errnoNames = map[Errno]string{
 	ErrExist: "-EEXIST", ErrNotExist: "-ENOENT", ErrNameTooLong: "-ENAMETOOLONG",
 	ErrNoMemory: "-ENOMEM", ErrNotSupported: "-EOPNOTSUPP", ErrClosed: "-EINVAL",
 	ErrFault: "-EFAULT", ErrAlready: "-EALREADY", ErrUnclean: "-EUCLEAN",
+	ErrNoWakeup: "-ENXIO", ErrCanceled: "-ECANCELED", ErrTooManyFiles: "-EMFILE",
 }
 
 // result is a number, or the name of an error.

@@ -22,6 +22,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 	r := makeRing(t, kind{ST, ST}, 64, 0)
 	of := makeRingOf[point](t, 64)
+	waiting, w := makeWaitingRing(t, kind{ST, ST}, 64), makeWakeup(t, 0)
 	v, p, b := make([]uint64, 32), make([]point, 32), make([]byte, 256)
 	pool := makePool(t, PoolOptions{Count: 100, ObjectSize: 64})
 	cache, err := pool.NewCache()
@@ -35,6 +36,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		"bytes":          func() { r.EnqueueBytesBurst(b); r.PeekBytes(b); r.DequeueBytesBurst(b) },
 		"singles":        func() { r.Enqueue(1); r.Dequeue() },
 		"questions":      func() { r.Count(); r.IsFull(); r.Stats() },
+		"waits":          func() { waiting.EnqueueWait(bg, v, 1); waiting.DequeueWait(bg, v, 32) },
+		"wake-ups":       func() { key, _ := w.Prepare(); w.Signal(); w.Cancel(key) },
 		"refusals":       func() { r.DequeueBurst(v) },
 		"bursts of T":    func() { of.EnqueueBurst(p); of.DequeueBurst(p) },
 		"singles of T":   func() { of.Enqueue(point{}); of.Dequeue() },
@@ -125,6 +128,24 @@ func BenchmarkSingle(b *testing.B) {
 			perElement(b, 1, func() { r.Enqueue(1); r.Dequeue() })
 		})
 	}
+}
+
+// A round trip between two goroutines that sleep in between.
+func BenchmarkWait(b *testing.B) {
+	there, back := makeWaitingRing(b, kind{ST, ST}, 4), makeWaitingRing(b, kind{ST, ST}, 4)
+	go func() {
+		for v := make([]uint64, 1); ; back.Enqueue(v[0]) {
+			if _, err := there.DequeueWait(bg, v, 1); err != nil {
+				return
+			}
+		}
+	}()
+	v := make([]uint64, 1)
+	perElement(b, 2, func() {
+		there.Enqueue(1)
+		back.DequeueWait(bg, v, 1)
+	})
+	there.CloseProducer()
 }
 
 func BenchmarkSpan(b *testing.B) {

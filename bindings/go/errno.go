@@ -29,6 +29,9 @@ const (
 	ErrFault        = Errno(syscall.EFAULT)       // not an object of this pool
 	ErrAlready      = Errno(syscall.EALREADY)     // the object was put before
 	ErrUnclean      = Errno(syscall.EUCLEAN)      // memory was overwritten (Checked, Audit)
+	ErrNoWakeup     = Errno(syscall.ENXIO)        // nothing to wait on: RingWait, SetWakeup, FD
+	ErrCanceled     = Errno(syscall.ECANCELED)    // a wait that Interrupt has ended
+	ErrTooManyFiles = Errno(syscall.EMFILE)       // no descriptors are left
 	ErrClosed       = Errno(syscall.EBADF)        // a call after Close; only this package returns it
 )
 

@@ -205,7 +205,7 @@ func ExamplePool() {
 	fmt.Println(pool.Put(packet)) // it is dead, and so are its bytes
 	// Output:
 	// 2048 bytes of the pool 2048
-	// fp: EALREADY: object is not in use
+	// fp: EALREADY: already in that state
 }
 
 func ExamplePool_indexes() {

@@ -17,6 +17,10 @@ package fp
 #cgo nocallback fpgo_dequeue
 #cgo noescape fpgo_peek
 #cgo nocallback fpgo_peek
+#cgo noescape fpgo_enqueue_try
+#cgo nocallback fpgo_enqueue_try
+#cgo noescape fpgo_dequeue_try
+#cgo nocallback fpgo_dequeue_try
 #cgo noescape fpgo_pool_get
 #cgo nocallback fpgo_pool_get
 #cgo noescape fpgo_pool_put

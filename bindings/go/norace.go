@@ -19,3 +19,7 @@ func raceDequeue(*Ring, unsafe.Pointer, int) {}
 func racePut(*Pool, []uint32) {}
 
 func raceGet(*Pool, []uint32) {}
+
+func raceSignal(*Wakeup) {}
+
+func raceWoken(*Wakeup) {}

@@ -4,9 +4,9 @@
 
 // What the race detector cannot see for itself, because it happens in C: which Go memory
 // a call reads or writes, and that what came before an enqueue comes before what follows
-// the dequeue, and the same of a put and the next get. The second is told for the whole
-// ring or pool and not for single elements, so that a race may be missed, but none is
-// reported that is not there.
+// the dequeue, and the same of a put and the next get, a signal and the end of a wait.
+// The second is told for the whole ring, pool or wake-up and not for single elements, so
+// that a race may be missed, but none is reported that is not there.
 
 package fp
 
@@ -49,4 +49,12 @@ func raceGet(p *Pool, indexes []uint32) {
 	if len(indexes) > 0 {
 		runtime.RaceWriteRange(unsafe.Pointer(&indexes[0]), 4*len(indexes))
 	}
+}
+
+func raceSignal(w *Wakeup) {
+	runtime.RaceReleaseMerge(unsafe.Pointer(&w.wakeup))
+}
+
+func raceWoken(w *Wakeup) {
+	runtime.RaceAcquire(unsafe.Pointer(&w.wakeup))
 }

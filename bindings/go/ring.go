@@ -22,7 +22,7 @@ type RingOptions struct {
 	Producer uint32 // MT (the default) or ST: who may enqueue
 	Consumer uint32 // MT (the default) or ST: who may dequeue
 	Name     string // for LookupRing, in this process and in any language; "": none
-	Flags    uint32 // Stats, Checked, MemHuge, MemPrefault, MemNode
+	Flags    uint32 // Stats, Checked, RingWait, MemHuge, MemPrefault, MemNode
 	NUMANode uint32 // with MemNode
 }
 
@@ -39,6 +39,8 @@ type Ring struct {
 	found    bool         // a reference by LookupRing: Close gives it back
 	spans    atomic.Int64 // open ones, where found: the library cannot tell whose they are
 	spare    sync.Pool    // elements of RingOf's single calls
+	waits    *waits       // of the handle
+	threads  [2]*bell     // of each side, where the wake-up is not Go's; nil: not needed yet
 }
 
 // NewRing makes a ring. Errors: ErrInvalid (a value out of range), ErrNotSupported (a flag
@@ -66,7 +68,14 @@ func NewRing(options RingOptions) (*Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRing(made.ring, false), nil
+	r := newRing(made.ring, false)
+	if options.Flags&RingWait != 0 {
+		if err := r.waits.makeOwn(made.ring); err != nil {
+			_ = r.Close()
+			return nil, fmt.Errorf("fp: no wake-up for the ring: %w", err)
+		}
+	}
+	return r, nil
 }
 
 // LookupRing finds a ring by its name, whoever made it, and takes a reference: the ring
@@ -92,9 +101,9 @@ func newRing(ring *C.fpgo_ring, found bool) *Ring {
 		consumer: uint32(C.fpgo_consumer_sync(ring)),
 		found:    found,
 	}
-	hold(r, &r.handle, C.fpgo_name(ring), func() error {
-		return status(C.fpgo_release(ring, truth(found)))
-	})
+	r.waits = joinWaits(ring)
+	known := r.waits
+	hold(r, &r.handle, C.fpgo_name(ring), func() error { return known.release(ring, found) })
 	return r
 }
 
@@ -117,7 +126,11 @@ func (r *Ring) Close() error {
 		if r.spans.Load() > 0 {
 			return ErrBusy
 		}
-		return status(C.fpgo_release(r.ring, truth(r.found)))
+		if err := r.waits.release(r.ring, r.found); err != nil {
+			return err
+		}
+		r.wakeAll()
+		return nil
 	})
 }
 

@@ -66,6 +66,8 @@ func TestALibraryOfAnotherVersion(t *testing.T) {
 		fmt.Println(err)
 		_, err = LookupPool("any")
 		fmt.Println(err)
+		_, err = NewWakeup(WakeupOptions{})
+		fmt.Println(err)
 		os.Exit(0)
 	}
 	cc := os.Getenv("CC")
@@ -90,7 +92,7 @@ func TestALibraryOfAnotherVersion(t *testing.T) {
 	}
 	message := fmt.Sprintf("this package needs libfp %d.%d, the library that runs is %d.7",
 		VersionMajor, VersionMinor, VersionMajor+1)
-	if strings.Count(string(out), message) != 4 {
-		t.Errorf("got %q, want %q four times", out, message)
+	if strings.Count(string(out), message) != 5 {
+		t.Errorf("got %q, want %q five times", out, message)
 	}
 }

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Waiting for rings. bell.go says how goroutines sleep; here is what they sleep for.
+
+package fp
+
+// #include "wakeup_shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+const (
+	spinFor     = 50 * time.Microsecond // about what one sleep costs both sides
+	closedLimit = time.Millisecond      // of a sleep where nobody signals the end
+)
+
+// ---- what sleeps on which side ----
+
+// waits is what is known about the wake-ups of a ring, by all Rings of its handle.
+type waits struct {
+	users int // Rings of the handle; of the table
+	mutex sync.Mutex
+	side  [2]struct {
+		own   *bell   // made with RingWait: signalled unless another one is bound
+		bound *Wakeup // SetWakeup; nil: none
+		calls int     // that wait
+	}
+}
+
+// waitsOf has an entry for each ring that Go has, so that two Rings of one handle meet.
+var waitsOf = struct {
+	sync.Mutex
+	table map[*C.fpgo_ring]*waits
+}{table: map[*C.fpgo_ring]*waits{}}
+
+// joinWaits is for a new Ring.
+func joinWaits(ring *C.fpgo_ring) *waits {
+	waitsOf.Lock()
+	defer waitsOf.Unlock()
+	w := waitsOf.table[ring]
+	if w == nil {
+		w = new(waits)
+		waitsOf.table[ring] = w
+	}
+	w.users++
+	return w
+}
+
+// release frees the ring or gives back its reference, within the table's lock: the address
+// may be that of another ring at once.
+func (w *waits) release(ring *C.fpgo_ring, found bool) error {
+	waitsOf.Lock()
+	defer waitsOf.Unlock()
+	if err := status(C.fpgo_release(ring, truth(found))); err != nil {
+		return err
+	}
+	if w.users--; w.users == 0 {
+		delete(waitsOf.table, ring)
+		w.endOwn()
+	}
+	return nil
+}
+
+// makeOwn binds wake-ups of Go to both sides: whose descriptor Go has.
+func (w *waits) makeOwn(ring *C.fpgo_ring) error {
+	for side := range w.side {
+		b, wakeup, err := newBell(0, true)
+		if err != nil {
+			return err
+		}
+		w.side[side].own = b
+		if err := status(C.fpgo_set_wakeup(ring, C.uint32_t(side), wakeup)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOwn ends what makeOwn has made, when the ring is gone.
+func (w *waits) endOwn() {
+	for side := range w.side {
+		if b := w.side[side].own; b != nil {
+			d := b.source.(*descriptor)
+			_ = b.stop(func() error { return status(C.fpgo_wakeup_destroy(d.wakeup)) })
+		}
+	}
+}
+
+// wakeAll is for Close of a Ring: its sleepers find it closed.
+func (r *Ring) wakeAll() {
+	w := r.waits
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for side := range w.side {
+		for _, b := range []*bell{w.side[side].own, w.side[side].bound.bellOf(), r.threads[side]} {
+			if b != nil {
+				b.ringAll()
+			}
+		}
+	}
+}
+
+// begin is the bell at which a call on a side waits until it calls over.
+func (r *Ring) begin(side int) *bell {
+	w := r.waits
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	s := &w.side[side]
+	s.calls++
+	if b := s.bound.bellOf(); b != nil && !s.bound.isLent() {
+		return b
+	}
+	if s.bound == nil && s.own != nil {
+		return s.own
+	}
+	if r.threads[side] == nil {
+		r.threads[side] = &bell{source: &thread{ring: r, side: side}, private: true}
+	}
+	r.threads[side].calls++
+	return r.threads[side]
+}
+
+// over is the end of a call that waited. A bell that holds the ring does not stay in it:
+// a finalizer would wait for ever.
+func (r *Ring) over(side int, b *bell) {
+	w := r.waits
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.side[side].calls--
+	if b == r.threads[side] {
+		if b.calls--; b.calls == 0 {
+			r.threads[side] = nil
+		}
+	}
+}
+
+// SetWakeup binds a side, RingProducer or RingConsumer, to a wake-up: it is signalled
+// whenever something may have become possible there. For the consumers an element came,
+// for the producers a slot was freed, for both the ring was closed. Rings and sides may
+// share one: then whoever waits on it waits for all of them. nil unbinds; a ring made with
+// RingWait then has its own again.
+//
+// The wake-up cannot be closed before it is unbound or the ring is closed. That is the
+// library's ring: one that LookupRing found may outlive the Ring. No other language may be
+// inside a call on the ring meanwhile. ErrBusy: somebody waits on this side.
+func (r *Ring) SetWakeup(side uint32, wakeup *Wakeup) error {
+	if side > RingConsumer {
+		return ErrInvalid
+	}
+	return r.held().alone(func() error {
+		w := r.waits
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		s := &w.side[side]
+		if s.calls > 0 {
+			return ErrBusy
+		}
+		var c *C.fpgo_wakeup
+		if wakeup != nil {
+			if err := wakeup.held().look(); err != nil {
+				return err
+			}
+			defer wakeup.leave()
+			c = wakeup.wakeup
+		} else if s.own != nil {
+			c = s.own.source.(*descriptor).wakeup
+		}
+		if err := status(C.fpgo_set_wakeup(r.ring, C.uint32_t(side), c)); err != nil {
+			return err
+		}
+		s.bound = wakeup
+		return nil
+	})
+}
+
+// Interrupt ends the waits in progress on a side, of all languages, with ErrCanceled;
+// later ones are not affected. Who waits on a wake-up that is bound to this side is
+// interrupted with them. ErrNoWakeup: nobody can wait on it.
+func (r *Ring) Interrupt(side uint32) error {
+	if err := r.held().look(); err != nil {
+		return err
+	}
+	defer r.leave()
+	return status(C.fpgo_interrupt(r.ring, C.uint32_t(side)))
+}
+
+// ---- one wait ----
+
+// ready tells whether a side has something for another call, an error too.
+func (r *Ring) ready(side int) bool {
+	n, err := r.tryReady(side)
+	return n != 0 || err != nil
+}
+
+func (r *Ring) tryReady(side int) (int, error) {
+	if !r.gates.side[side].enter() {
+		return 0, ErrClosed
+	}
+	code := C.fpgo_ring_ready(r.ring, C.uint32_t(side))
+	raceAcquire(r)
+	r.gates.side[side].leave()
+	return counted(int64(code))
+}
+
+func (r *Ring) tryEnqueue(p *C.uint8_t, min, n int) (int, error) {
+	if !r.gates.side[producers].enter() {
+		return 0, ErrClosed
+	}
+	raceEnqueue(r, unsafe.Pointer(p), n)
+	got := C.fpgo_enqueue_try(r.ring, p, C.uint32_t(min), C.uint32_t(n))
+	r.gates.side[producers].leave()
+	return counted(int64(got))
+}
+
+func (r *Ring) tryDequeue(p *C.uint8_t, min, n int) (int, error) {
+	if !r.gates.side[consumers].enter() {
+		return 0, ErrClosed
+	}
+	got := C.fpgo_dequeue_try(r.ring, p, C.uint32_t(min), C.uint32_t(n))
+	raceDequeue(r, unsafe.Pointer(p), int(got))
+	r.gates.side[consumers].leave()
+	return counted(int64(got))
+}
+
+// wait is the rest of a call whose first try got nothing: it tries again until it gets
+// something, or an error. greedy: one element may not be enough.
+func (r *Ring) wait(ctx context.Context, side int, greedy bool, try func() (int, error)) (int, error) {
+	b := r.begin(side)
+	defer r.over(side, b)
+	interrupts := b.interrupts()
+
+	for until := time.Now().Add(spinFor); time.Now().Before(until); {
+		runtime.Gosched()
+		if n, err := try(); n != 0 || err != nil {
+			return n, err
+		}
+	}
+	s := newSleeper(greedy)
+	defer s.done()
+	for slept := false; ; {
+		n, woken, err := r.sleep(ctx, b, s, side, interrupts, try)
+		slept = slept || woken
+		if n != 0 || err != nil {
+			if slept {
+				b.handOn(func() bool { return r.ready(side) })
+			}
+			return n, err
+		}
+	}
+}
+
+// sleep enters the bell, looks, sleeps and leaves; 0 and nil: it is to be called again.
+func (r *Ring) sleep(ctx context.Context, b *bell, s *sleeper, side int, interrupts uint64,
+	try func() (int, error)) (n int, woken bool, err error) {
+	if err := b.enter(s); err != nil {
+		return 0, false, err
+	}
+	n, err = try()
+	if n == 0 && err == nil && b.interrupted(interrupts) {
+		err = ErrCanceled
+	}
+	if n != 0 || err != nil {
+		return n, b.leave(s), err
+	}
+	var limit <-chan time.Time
+	if r.limited(b, s, side) {
+		timer := time.NewTimer(closedLimit)
+		defer timer.Stop()
+		limit = timer.C
+	}
+	select {
+	case <-s.wake:
+	case <-limit:
+	case <-ctx.Done():
+		return 0, b.leave(s), ctx.Err()
+	}
+	return 0, b.leave(s), nil
+}
+
+// limited tells whether a sleep may miss its end. On a closed ring the element that is
+// claimed but not published may be taken by another consumer, who wakes producers only.
+// And the thread hears of one element, not of several.
+func (r *Ring) limited(b *bell, s *sleeper, side int) bool {
+	if _, ok := b.source.(*thread); ok && s.greedy {
+		return true
+	}
+	if side != consumers {
+		return false
+	}
+	closed, err := r.IsProducerClosed()
+	return closed || err != nil
+}
+
+// waitFor is a wait for a side, without moving anything.
+func (r *Ring) waitFor(ctx context.Context, side int) error {
+	if r == nil || !r.made {
+		return ErrInvalid
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n, err := r.tryReady(side)
+	if n == 0 && err == nil {
+		_, err = r.wait(ctx, side, false, func() (int, error) { return r.tryReady(side) })
+	}
+	return err
+}
+
+// enqueueWait is every waiting call of the producer side; p has n elements.
+func (r *Ring) enqueueWait(ctx context.Context, p *C.uint8_t, min, n int) (int, error) {
+	if err := mayWait(ctx, min, n); err != nil {
+		return 0, err
+	}
+	got, err := r.tryEnqueue(p, min, n)
+	if got != 0 || err != nil || min == 0 {
+		return got, err
+	}
+	return r.wait(ctx, producers, min > 1, func() (int, error) { return r.tryEnqueue(p, min, n) })
+}
+
+// dequeueWait is every waiting call of the consumer side; p has room for n elements.
+func (r *Ring) dequeueWait(ctx context.Context, p *C.uint8_t, min, n int) (int, error) {
+	if err := mayWait(ctx, min, n); err != nil {
+		return 0, err
+	}
+	got, err := r.tryDequeue(p, min, n)
+	if got != 0 || err != nil || min == 0 {
+		return got, err
+	}
+	return r.wait(ctx, consumers, min > 1, func() (int, error) { return r.tryDequeue(p, min, n) })
+}
+
+func mayWait(ctx context.Context, min, n int) error {
+	if min < 0 || min > n {
+		return fmt.Errorf("fp: at least %d of %d elements: %w", min, n, ErrInvalid)
+	}
+	return ctx.Err()
+}
+
+// ---- the calls ----
+
+// WaitReadable waits until a dequeue would find something. It takes nothing: another
+// consumer may be faster. Errors as DequeueWait.
+func (r *Ring) WaitReadable(ctx context.Context) error { return r.waitFor(ctx, consumers) }
+
+// WaitWritable waits until an enqueue would find a free slot. It takes nothing: another
+// producer may be faster. Errors as EnqueueWait.
+func (r *Ring) WaitWritable(ctx context.Context) error { return r.waitFor(ctx, producers) }
+
+// EnqueueWait enqueues at least the first min and up to len(v) elements, as many as fit,
+// and waits for room for min, which it puts in together. min is 1 to len(v), at most the
+// capacity; with 0 it does not wait. It returns how many were taken: none, if there is an
+// error.
+//
+// Errors: that of the context, when it is done; ErrPipe after CloseProducer; ErrCanceled
+// after Interrupt; ErrNoWakeup if the ring has neither RingWait nor a wake-up bound to
+// this side; ErrClosed if the ring is closed meanwhile; those of EnqueueBurst.
+func (r *Ring) EnqueueWait(ctx context.Context, v []uint64, min int) (int, error) {
+	if !r.fits(8, len(v)) {
+		return 0, r.misfit(8, len(v))
+	}
+	return r.enqueueWait(ctx, words(v), min, len(v))
+}
+
+// DequeueWait takes at least min and up to len(v) elements, as many as there are, and
+// waits for min, which it takes together. From a ring closed by its producers it takes
+// what is left, also below min. min is 1 to len(v), at most the capacity; with 0 it does
+// not wait. It returns how many were taken: none, if there is an error.
+//
+// Errors: that of the context, when it is done; ErrPipe when the producing side is closed
+// and all is taken; ErrCanceled after Interrupt; ErrNoWakeup if the ring has neither
+// RingWait nor a wake-up bound to this side; ErrClosed if the ring is closed meanwhile;
+// those of DequeueBurst.
+func (r *Ring) DequeueWait(ctx context.Context, v []uint64, min int) (int, error) {
+	if !r.fits(8, len(v)) {
+		return 0, r.misfit(8, len(v))
+	}
+	return r.dequeueWait(ctx, words(v), min, len(v))
+}
+
+// EnqueueBytesWait is EnqueueWait for elements of any size, as EnqueueBytesBurst.
+func (r *Ring) EnqueueBytesWait(ctx context.Context, p []byte, min int) (int, error) {
+	first, n, err := r.elems(p)
+	if err != nil {
+		return 0, err
+	}
+	return r.enqueueWait(ctx, first, min, n)
+}
+
+// DequeueBytesWait is DequeueWait for elements of any size, as DequeueBytesBurst.
+func (r *Ring) DequeueBytesWait(ctx context.Context, p []byte, min int) (int, error) {
+	first, n, err := r.elems(p)
+	if err != nil {
+		return 0, err
+	}
+	return r.dequeueWait(ctx, first, min, n)
+}
+
+// EnqueueWait is Ring.EnqueueWait.
+func (r *RingOf[T]) EnqueueWait(ctx context.Context, v []T, min int) (int, error) {
+	ring, p, err := r.of(v)
+	if err != nil {
+		return 0, err
+	}
+	return ring.enqueueWait(ctx, p, min, len(v))
+}
+
+// DequeueWait is Ring.DequeueWait.
+func (r *RingOf[T]) DequeueWait(ctx context.Context, v []T, min int) (int, error) {
+	ring, p, err := r.of(v)
+	if err != nil {
+		return 0, err
+	}
+	return ring.dequeueWait(ctx, p, min, len(v))
+}
