@@ -123,3 +123,14 @@ const char *lookup_name(const json_t *step)
 {
 	return script_null(step, "name") ? NULL : script_string(step, "name", "");
 }
+
+uint64_t timeout_of(const json_t *step)
+{
+	const char *word = json_string_value(json_object_get(step, "timeout"));
+
+	if (!word)
+		return (uint64_t)script_integer(step, "timeout", 0);
+	if (strcmp(word, "forever"))
+		script_die(word, "no time-out");
+	return LIBFP_FOREVER;
+}

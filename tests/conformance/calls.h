@@ -63,4 +63,7 @@ void check_opts_init(struct run *run, const void *opts, const void *expected,
 /* The name that lookup is asked for. */
 const char *lookup_name(const json_t *step);
 
+/* How long a call may wait: `timeout`, nanoseconds or "forever"; absent: not at all. */
+uint64_t timeout_of(const json_t *step);
+
 #endif

@@ -46,7 +46,8 @@ static const fp_ring_opts *options(const struct run *run, const json_t *step,
 
 	opts.allocator = option_allocator(step, o);
 	opts.size = option_size(step, sizeof(opts));
-	opts.flags = option_flags(step);
+	opts.flags = option_flags(step) |
+		     (script_integer(step, "wait", 0) ? LIBFP_RING_WAIT : 0);
 	opts.name = script_string(step, "name", NULL);
 	opts.capacity = (uint32_t)script_integer(step, "capacity", 0);
 	opts.elem_size = (uint32_t)script_integer(step, "elem_size", 8);
@@ -204,6 +205,99 @@ static void do_dequeue_many(struct run *run, const json_t *step)
 		run->got = fp_ring_dequeue_bulk(ring, table, n, &o->after);
 }
 
+/* ---- waiting ---- */
+
+/* The number of a side; a script may also write a number that is none. */
+static uint32_t side_of(const json_t *step)
+{
+	const json_t *v = json_object_get(step, "side");
+
+	if (json_is_integer(v))
+		return (uint32_t)json_integer_value(v);
+	if (!strcmp(script_string(step, "side", ""), "producer"))
+		return LIBFP_RING_PRODUCER;
+	if (strcmp(script_string(step, "side", ""), "consumer"))
+		script_die("side", "neither producer nor consumer");
+	return LIBFP_RING_CONSUMER;
+}
+
+static struct handle *wakeup_named(struct run *run, const json_t *step)
+{
+	return NAMED(((struct things *)run->things)->wakeups,
+		     script_string(step, "wakeup", "w"));
+}
+
+static void do_wait(struct run *run, const json_t *step)
+{
+	fp_ring *ring = handle_of(run, step);
+
+	run->got = strcmp(run->call, "wait_readable") ?
+			   fp_ring_wait_writable(ring, timeout_of(step)) :
+			   fp_ring_wait_readable(ring, timeout_of(step));
+}
+
+static void do_dequeue_wait(struct run *run, const json_t *step)
+{
+	struct outcome *o = run->outcome;
+
+	run->got = fp_ring_dequeue_wait(
+		handle_of(run, step), script_null(step, "elems") ? NULL : o->out,
+		(uint32_t)script_integer(step, "min", 1),
+		(uint32_t)script_integer(step, "n", 0), timeout_of(step));
+}
+
+static void do_enqueue_wait(struct run *run, const json_t *step)
+{
+	struct outcome *o = run->outcome;
+	fp_ring *ring = handle_of(run, step);
+	size_t n;
+	unsigned char *table =
+		script_elements(json_object_get(step, "elems"), o->elem_size, &n);
+
+	run->got = fp_ring_enqueue_wait(ring, script_null(step, "elems") ? NULL : table,
+					(uint32_t)script_integer(step, "min", 1),
+					(uint32_t)script_integer(step, "n", (int64_t)n),
+					timeout_of(step));
+	free(table);
+}
+
+static void do_interrupt(struct run *run, const json_t *step)
+{
+	run->got = fp_ring_interrupt(handle_of(run, step), side_of(step));
+}
+
+/* With `"wakeup": null` nothing is bound any more. */
+static void do_set_wakeup(struct run *run, const json_t *step)
+{
+	fp_wakeup *wakeup = NULL;
+
+	if (!json_is_null(json_object_get(step, "wakeup"))) {
+		wakeup = wakeup_named(run, step)->handle;
+		if (!wakeup)
+			fail(run, "there is no such wake-up");
+	}
+	run->got = fp_ring_set_wakeup(handle_of(run, step), side_of(step), wakeup);
+}
+
+/* The calls on a wake-up that show what a ring does with it: arm has its descriptor. */
+static void do_wakeup(struct run *run, const json_t *step)
+{
+	struct handle *entry = wakeup_named(run, step);
+
+	if (!strcmp(run->call, "wakeup_create")) {
+		run->got = fp_wakeup_create(NULL, (fp_wakeup **)&entry->handle);
+	} else if (!strcmp(run->call, "wakeup_destroy")) {
+		run->got = fp_wakeup_destroy(entry->handle);
+		drop(run, entry, entry->handle);
+	} else if (!strcmp(run->call, "wakeup_arm")) {
+		run->got = fp_wakeup_fd(entry->handle);
+		if (run->got >= 0)
+			run->got = fp_wakeup_arm(entry->handle);
+	} else {
+		run->got = fp_wakeup_clear(entry->handle);
+	}
+}
+
 /* ---- spans ---- */
 
 /* Copies as many of n elements as the span holds into it, or out of it. */
@@ -322,8 +416,8 @@ static void do_stats(struct run *run, const json_t *step)
 
 #define RING_KEYS "ring null "
 #define OPTION_KEYS                                                                          \
-	"capacity elem_size name stats checked producer consumer size flags reserved0 tail " \
-	"odd_address allocator "
+	"capacity elem_size name stats checked wait producer consumer size flags reserved0 " \
+	"tail odd_address allocator "
 
 const struct call ring_calls[] = {
 	{ "create", do_create, RING_KEYS OPTION_KEYS },
@@ -341,6 +435,16 @@ const struct call ring_calls[] = {
 	{ "dequeue_burst", do_dequeue_many, RING_KEYS "n out after " },
 	{ "dequeue_bulk", do_dequeue_many, RING_KEYS "n out after " },
 	{ "peek", do_dequeue_many, RING_KEYS "n out " },
+	{ "wait_readable", do_wait, RING_KEYS "timeout " },
+	{ "wait_writable", do_wait, RING_KEYS "timeout " },
+	{ "dequeue_wait", do_dequeue_wait, RING_KEYS "min n timeout out " },
+	{ "enqueue_wait", do_enqueue_wait, RING_KEYS "elems min n timeout " },
+	{ "interrupt", do_interrupt, RING_KEYS "side " },
+	{ "set_wakeup", do_set_wakeup, RING_KEYS "side wakeup " },
+	{ "wakeup_create", do_wakeup, "wakeup " },
+	{ "wakeup_arm", do_wakeup, "wakeup " },
+	{ "wakeup_clear", do_wakeup, "wakeup " },
+	{ "wakeup_destroy", do_wakeup, "wakeup " },
 	{ "reserve_enqueue", do_reserve, RING_KEYS "span n bulk flags pieces " },
 	{ "commit_enqueue", do_commit, RING_KEYS "span k elems " },
 	{ "reserve_dequeue", do_reserve, RING_KEYS "span n bulk flags pieces out " },

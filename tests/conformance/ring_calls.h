@@ -9,7 +9,7 @@
 
 #include "calls.h"
 
-#define NAMED_MAX 8    /* spans, memories of a case */
+#define NAMED_MAX 8    /* spans, memories, wake-ups of a case */
 #define TABLE_MAX 4096 /* elements of a table; longer counts are for refusals */
 
 /* What a case calls by names, besides rings. */
@@ -23,6 +23,7 @@ struct things {
 		void *mem;
 		uint64_t len;
 	} memories[NAMED_MAX];
+	struct handle wakeups[NAMED_MAX];
 };
 
 /* What came of a step, besides the result. */
