@@ -33,7 +33,7 @@ def test_all_of_the_description_works_through_libffi(library):
 
 
 # The driver of each part; its script and its script of mistakes have its name.
-PARTS = {"ring": "LIBFP_FFI_RING", "mempool": "LIBFP_FFI_MEMPOOL"}
+PARTS = {part: f"LIBFP_FFI_{part.upper()}" for part in ("ring", "mempool", "wakeup")}
 
 
 @pytest.mark.parametrize("part", PARTS)
