@@ -16,7 +16,8 @@
  *   time       LIBFP_FOREVER is -1, for there are languages without unsigned numbers
  *
  * A new part needs one line FP_OBJECT(fp_part) before the end, and %immutable lines for its
- * counters; what it makes of itself, FP_CHILD(fp_part_thing, fp_part). What a language must
+ * counters; one without names FP_NAMELESS(fp_part); what it makes of itself,
+ * FP_CHILD(fp_part_thing, fp_part). What a language must
  * bring is in a file of its own, libfp_<language>.i.
  */
 %module Libfp
@@ -84,7 +85,8 @@
 	$1 = $input ? strdup($input) : NULL;
 }
 
-%define FP_OPTIONS(TYPE)
+/* END: what the destructor frees besides. */
+%define FP_OPTIONS(TYPE, END)
 %ignore TYPE##_init;
 %ignore TYPE::size;
 %ignore TYPE::reserved0;
@@ -101,7 +103,7 @@ FP_MEMBERS(TYPE)
 	}
 	~TYPE()
 	{
-		free((void *)$self->name);
+		END
 		free($self);
 	}
 }
@@ -163,16 +165,22 @@ static int TYPE##_swig_destroy(TYPE *object)
 int TYPE##_swig_destroy(TYPE *object);
 %enddef
 
-/* What is made of a PARENT, and keeps it from being destroyed: no options, no name. */
-%define FP_CHILD(TYPE, PARENT)
-FP_HANDLE(TYPE)
+/* How an object ends that nobody else can have a reference to. */
+%define FP_DESTROYED(TYPE)
 %{
 static int TYPE##_swig_end(void *handle, int is_reference)
 {
 	(void)is_reference;
 	return TYPE##_destroy(handle);
 }
+%}
+%enddef
 
+/* What is made of a PARENT, and keeps it from being destroyed: no options, no name. */
+%define FP_CHILD(TYPE, PARENT)
+FP_HANDLE(TYPE)
+FP_DESTROYED(TYPE)
+%{
 static TYPE *TYPE##_swig_create(PARENT *parent, int *status)
 {
 	TYPE *handle = NULL;
@@ -184,11 +192,32 @@ static TYPE *TYPE##_swig_create(PARENT *parent, int *status)
 TYPE *TYPE##_swig_create(PARENT *parent, int *status);
 %enddef
 
-/* A part with create, lookup, unref and destroy, with options and statistics. */
-%define FP_OBJECT(TYPE)
-FP_OPTIONS(TYPE##_opts)
+/* What is created with options and has statistics. */
+%define FP_CREATED(TYPE, END)
+FP_OPTIONS(TYPE##_opts, END)
 FP_STATISTICS(TYPE##_stats)
 FP_HANDLE(TYPE)
+%{
+static TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status)
+{
+	TYPE *handle = NULL;
+
+	*status = TYPE##_create(opts, &handle);
+	return fp_swig_object(handle, 0, TYPE##_swig_end, status);
+}
+%}
+TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status);
+%enddef
+
+/* A part without names: create and destroy. */
+%define FP_NAMELESS(TYPE)
+FP_CREATED(TYPE, )
+FP_DESTROYED(TYPE)
+%enddef
+
+/* A part with create, lookup, unref and destroy. */
+%define FP_OBJECT(TYPE)
+FP_CREATED(TYPE, free((void *)$self->name);)
 %ignore TYPE##_lookup;
 %ignore TYPE##_unref;
 %rename(TYPE##_lookup) TYPE##_swig_lookup;
@@ -198,14 +227,6 @@ FP_HANDLE(TYPE)
 static int TYPE##_swig_end(void *handle, int is_reference)
 {
 	return is_reference ? TYPE##_unref(handle) : TYPE##_destroy(handle);
-}
-
-static TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status)
-{
-	TYPE *handle = NULL;
-
-	*status = TYPE##_create(opts, &handle);
-	return fp_swig_object(handle, 0, TYPE##_swig_end, status);
 }
 
 static TYPE *TYPE##_swig_lookup(const char *name, int *status)
@@ -221,7 +242,6 @@ static int TYPE##_swig_unref(TYPE *object)
 	return fp_swig_end(object, TYPE##_unref(fp_swig_handle(object)));
 }
 %}
-TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status);
 TYPE *TYPE##_swig_lookup(const char *name, int *status);
 int TYPE##_swig_unref(TYPE *object);
 %enddef
@@ -292,6 +312,43 @@ FP_RESERVES(fp_ring_reserve_dequeue)
 %immutable fp_ring_stats::void_pending;
 %immutable fp_ring_stats::blocked_since_ns;
 %immutable fp_ring_stats::blocked_by;
+
+/* A wait for several elements would hold the array of a managed language while it lasts. */
+%ignore fp_ring_dequeue_wait;
+%ignore fp_ring_enqueue_wait;
+
+/* No object unbinds; one without a handle is a mistake. */
+%exception fp_ring_set_wakeup {
+	if (object3 && !arg3)
+		result = -EINVAL;
+	else
+		$action
+}
+
+/* ---- wake-up ---- */
+
+FP_NAMELESS(fp_wakeup)
+%immutable fp_wakeup_stats::waiting;
+%immutable fp_wakeup_stats::bound;
+%immutable fp_wakeup_stats::sleeps;
+%immutable fp_wakeup_stats::wakes;
+%immutable fp_wakeup_stats::spurious;
+%immutable fp_wakeup_stats::fallback_polls;
+%immutable fp_wakeup_stats::fd_writes;
+%immutable fp_wakeup_stats::interrupts;
+
+/* The key is the return value. */
+%ignore fp_wakeup_prepare;
+%rename(fp_wakeup_prepare) fp_wakeup_swig_prepare;
+%inline %{
+static uint64_t fp_wakeup_swig_prepare(fp_wakeup *wakeup, int *status)
+{
+	uint64_t key = 0;
+
+	*status = fp_wakeup_prepare(wakeup, &key);
+	return key;
+}
+%}
 
 /* ---- mempool ---- */
 

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import libfp.FpException;
+import libfp.LibfpConstants;
 
 /**
  * What Java's drivers of conformance scripts share: cases, steps, values, handles. One
@@ -102,6 +103,12 @@ abstract class Conformance<H> {
 
     boolean flag(String key) {
         return step.has(key) && step.get(key).getAsBoolean();
+    }
+
+    /** How long a call may wait, in nanoseconds. */
+    long timeout() {
+        return text("timeout", "").equals("forever") ? LibfpConstants.LIBFP_FOREVER
+                : number("timeout", 0);
     }
 
     byte[] element(JsonElement value, int size) {

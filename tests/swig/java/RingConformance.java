@@ -16,6 +16,8 @@ import libfp.fp_ring;
 import libfp.fp_ring_opts;
 import libfp.fp_ring_span;
 import libfp.fp_ring_stats;
+import libfp.fp_wakeup;
+import libfp.fp_wakeup_opts;
 
 /**
  * Java's driver of the rings' conformance script.
@@ -32,7 +34,7 @@ public final class RingConformance extends Conformance<fp_ring> {
             CALLS.put(call, List.of());
         }
         CALLS.put("create", List.of("capacity", "elem_size", "name", "stats", "checked",
-                "producer", "consumer"));
+                "wait", "producer", "consumer"));
         CALLS.put("lookup", List.of("name"));
         CALLS.put("enqueue", List.of("elem"));
         CALLS.put("enqueue_u64", List.of("elem"));
@@ -43,6 +45,16 @@ public final class RingConformance extends Conformance<fp_ring> {
         CALLS.put("dequeue_burst", List.of("n", "out", "after"));
         CALLS.put("dequeue_bulk", List.of("n", "out", "after"));
         CALLS.put("peek", List.of("n", "out"));
+        for (String call : List.of("wakeup_create", "wakeup_arm", "wakeup_clear",
+                "wakeup_destroy")) {
+            CALLS.put(call, List.of("wakeup"));
+        }
+        CALLS.put("wait_readable", List.of("timeout"));
+        CALLS.put("wait_writable", List.of("timeout"));
+        CALLS.put("dequeue_wait", List.of("n", "timeout", "out"));
+        CALLS.put("enqueue_wait", List.of("elems", "timeout"));
+        CALLS.put("interrupt", List.of("side"));
+        CALLS.put("set_wakeup", List.of("side", "wakeup"));
         CALLS.put("reserve_enqueue", List.of("span", "n", "bulk", "pieces"));
         CALLS.put("commit_enqueue", List.of("span", "k", "elems"));
         CALLS.put("reserve_dequeue", List.of("span", "n", "bulk", "pieces", "out"));
@@ -51,6 +63,7 @@ public final class RingConformance extends Conformance<fp_ring> {
     }
 
     private final Map<String, fp_ring_span> spans = new HashMap<>();
+    private final Map<String, fp_wakeup> wakeups = new HashMap<>();
     private int elemSize;
     private byte[] out; // what came out of the step
 
@@ -100,7 +113,8 @@ public final class RingConformance extends Conformance<fp_ring> {
         opts.setProducer(side("producer", 0));
         opts.setConsumer(side("consumer", 1));
         opts.setFlags((flag("stats") ? LibfpConstants.LIBFP_STATS : 0)
-                | (flag("checked") ? LibfpConstants.LIBFP_CHECKED : 0));
+                | (flag("checked") ? LibfpConstants.LIBFP_CHECKED : 0)
+                | (flag("wait") ? LibfpConstants.LIBFP_RING_WAIT : 0));
         return keep(fp_ring_create(opts));
     }
 
@@ -135,6 +149,51 @@ public final class RingConformance extends Conformance<fp_ring> {
             span().write(0, Arrays.copyOf(table, Math.min(table.length, room)));
         }
         return fp_ring_commit_enqueue(handle(), span(), number("k", 0));
+    }
+
+    private int dequeueWait() {
+        Object room = room();
+        int ready = fp_ring_wait_readable(handle(), timeout());
+        return ready == 0 ? 0 : fp_ring_dequeue_burst(handle(), room);
+    }
+
+    private int enqueueWait() {
+        int ready = fp_ring_wait_writable(handle(), timeout());
+        return ready == 0 ? 0 : fp_ring_enqueue_burst(handle(), elements("elems"));
+    }
+
+    /** The side of a ring; a number may be none. */
+    private long side() {
+        switch (text("side", "")) {
+            case "producer": return LibfpConstants.LIBFP_RING_PRODUCER;
+            case "consumer": return LibfpConstants.LIBFP_RING_CONSUMER;
+            default: return number("side", 0);
+        }
+    }
+
+    private fp_wakeup wakeup() {
+        JsonElement name = step.get("wakeup");
+        if (name != null && name.isJsonNull()) {
+            return null;
+        }
+        fp_wakeup wakeup = wakeups.get(text("wakeup", "w"));
+        if (wakeup == null) {
+            throw bad("no wake-up " + text("wakeup", "w"));
+        }
+        return wakeup;
+    }
+
+    private int wakeups(String name) {
+        switch (name) {
+            case "wakeup_create":
+                wakeups.put(text("wakeup", "w"), fp_wakeup_create(new fp_wakeup_opts()));
+                return 0;
+            case "wakeup_arm":
+                fp_wakeup_fd(wakeup());
+                return fp_wakeup_arm(wakeup());
+            case "wakeup_clear": return fp_wakeup_clear(wakeup());
+            default: return fp_wakeup_destroy(wakeup());
+        }
     }
 
     private Object stats() throws Wrong {
@@ -181,7 +240,13 @@ public final class RingConformance extends Conformance<fp_ring> {
             case "is_closed": return fp_ring_is_closed(handle());
             case "name": return fp_ring_name(handle());
             case "stats": return stats();
-            default: throw bad(name + " is no call");
+            case "wait_readable": return fp_ring_wait_readable(handle(), timeout());
+            case "wait_writable": return fp_ring_wait_writable(handle(), timeout());
+            case "dequeue_wait": return dequeueWait();
+            case "enqueue_wait": return enqueueWait();
+            case "interrupt": return fp_ring_interrupt(handle(), side());
+            case "set_wakeup": return fp_ring_set_wakeup(handle(), side(), wakeup());
+            default: return wakeups(name);
         }
     }
 

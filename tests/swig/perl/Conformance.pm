@@ -12,7 +12,7 @@ use Exporter 'import';
 use JSON::PP ();
 use Libfp;
 
-our @EXPORT_OK = qw(compare element fp is_number keep run_script);
+our @EXPORT_OK = qw(compare element fp is_number keep run_script timeout);
 
 my ($part, $steps, $cases, $good) = (undef, 0, 0, 1);
 
@@ -29,6 +29,13 @@ sub element {
     }
     my $bytes = pack 'H*', $value;
     return substr $bytes x $size, 0, $size;
+}
+
+# How long a call may wait, in nanoseconds.
+sub timeout {
+    my ($step) = @_;
+    my $timeout = $step->{timeout} // 0;
+    return $timeout eq 'forever' ? $Libfp::LIBFP_FOREVER : $timeout;
 }
 
 # ---- comparison ----
@@ -104,7 +111,7 @@ sub run_step {
     $run->{name} = $step->{ $part->{key} } // $part->{otherwise};
     my $handle = $run->{handles}{ $run->{name} };
     die "the script: no $part->{key} $run->{name}\n"
-        if !$handle && $name !~ /^(create|lookup)$/;
+        if !$handle && $name !~ /^(create|lookup|wakeup_\w+)$/;
     $part->{prepare}->($run, $handle);
     my $call = $part->{calls}{$name} // $calls{$name} // \&plain;
     my $got  = eval { $call->($run, $step, $handle) };

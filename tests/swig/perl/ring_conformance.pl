@@ -11,13 +11,13 @@ use warnings;
 use FindBin ();
 use Libfp;
 use lib $FindBin::Bin;
-use Conformance qw(compare element fp keep run_script);
+use Conformance qw(compare element fp keep run_script timeout);
 
 my %keys = map { $_ => '' } qw(destroy unref close reset count free_count capacity
     elem_size is_full is_empty is_closed producer_sync consumer_sync name);
 %keys = (
     %keys,
-    create          => 'capacity elem_size name stats checked producer consumer',
+    create          => 'capacity elem_size name stats checked wait producer consumer',
     lookup          => 'name',
     enqueue         => 'elem',
     enqueue_u64     => 'elem',
@@ -28,6 +28,13 @@ my %keys = map { $_ => '' } qw(destroy unref close reset count free_count capaci
     dequeue_burst   => 'n out after',
     dequeue_bulk    => 'n out after',
     peek            => 'n out',
+    wait_readable   => 'timeout',
+    wait_writable   => 'timeout',
+    dequeue_wait    => 'n timeout out',
+    enqueue_wait    => 'elems timeout',
+    interrupt       => 'side',
+    set_wakeup      => 'side wakeup',
+    (map { ("wakeup_$_" => 'wakeup') } qw(create arm clear destroy)),
     reserve_enqueue => 'span n bulk pieces',
     commit_enqueue  => 'span k elems',
     reserve_dequeue => 'span n bulk pieces out',
@@ -56,7 +63,8 @@ sub create {
     $opts->{producer}  = side($step->{producer} // $run->{sides}[0]);
     $opts->{consumer}  = side($step->{consumer} // $run->{sides}[1]);
     $opts->{flags}     = ($step->{stats} ? $Libfp::LIBFP_STATS : 0)
-        | ($step->{checked} ? $Libfp::LIBFP_CHECKED : 0);
+        | ($step->{checked} ? $Libfp::LIBFP_CHECKED   : 0)
+        | ($step->{wait}    ? $Libfp::LIBFP_RING_WAIT : 0);
     return keep($run, fp('create', $opts));
 }
 
@@ -100,8 +108,59 @@ sub commit {
     return fp($step->{do}, $ring, $span, $step->{k});
 }
 
+sub waits {
+    my ($run, $step, $ring) = @_;
+    return fp($step->{do}, $ring, timeout($step)) if $step->{do} =~ /^wait/;
+    if ($step->{do} eq 'enqueue_wait') {
+        return 0 if !fp('wait_writable', $ring, timeout($step));
+        return fp('enqueue_burst', $ring, elements($step->{elems}, $run->{size}));
+    }
+    return 0 if !fp('wait_readable', $ring, timeout($step));
+    (my $got, $run->{out}) = fp('dequeue_burst', $ring, $step->{n});
+    return $got;
+}
+
+# The number of a side; a number may be none.
+sub side_of {
+    my ($step) = @_;
+    my %sides = (
+        producer => $Libfp::LIBFP_RING_PRODUCER,
+        consumer => $Libfp::LIBFP_RING_CONSUMER,
+    );
+    return $sides{ $step->{side} } // $step->{side};
+}
+
+sub interrupt {
+    my ($run, $step, $ring) = @_;
+    return fp('interrupt', $ring, side_of($step));
+}
+
+sub set_wakeup {
+    my ($run, $step, $ring) = @_;
+    my $wakeup = $step->{wakeup} && $run->{wakeups}{ $step->{wakeup} };
+    return fp('set_wakeup', $ring, side_of($step), $wakeup);
+}
+
+sub wakeup {
+    my ($run, $step) = @_;
+    my $name = $step->{wakeup} // 'w';
+    if ($step->{do} eq 'wakeup_create') {
+        $run->{wakeups}{$name} = Libfp::fp_wakeup_create(Libfp::fp_wakeup_opts->new);
+        return 0;
+    }
+    my $wakeup = $run->{wakeups}{$name} or die "the script: no wake-up $name\n";
+    return Libfp::fp_wakeup_destroy($wakeup) if $step->{do} eq 'wakeup_destroy';
+    return Libfp::fp_wakeup_clear($wakeup)   if $step->{do} eq 'wakeup_clear';
+    Libfp::fp_wakeup_fd($wakeup);
+    return Libfp::fp_wakeup_arm($wakeup);
+}
+
 my %calls = (
-    create => \&create,
+    create     => \&create,
+    interrupt  => \&interrupt,
+    set_wakeup => \&set_wakeup,
+    (map { $_ => \&waits } qw(wait_readable wait_writable dequeue_wait enqueue_wait)),
+    (map { ("wakeup_$_" => \&wakeup) } qw(create arm clear destroy)),
     (map { $_ => \&enqueues } qw(enqueue enqueue_u64 enqueue_burst enqueue_bulk)),
     (map { $_ => \&dequeues } qw(dequeue dequeue_u64 dequeue_burst dequeue_bulk peek)),
     (map { ("reserve_$_" => \&reserve, "commit_$_" => \&commit) } qw(enqueue dequeue)),
