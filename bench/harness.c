@@ -102,6 +102,11 @@ void bench_pin(int cpu)
 		die("cannot pin a thread");
 }
 
+void bench_unpin(const struct bench *b)
+{
+	pthread_setaffinity_np(pthread_self(), sizeof(b->affinity), &b->affinity);
+}
+
 /* ---- cores ---- */
 
 static int core_of(int cpu)
@@ -207,7 +212,7 @@ struct bench *bench_start(int argc, char **argv)
 
 void bench_finish(struct bench *b)
 {
-	pthread_setaffinity_np(pthread_self(), sizeof(b->affinity), &b->affinity);
+	bench_unpin(b);
 	if (b->options.progress)
 		fprintf(stderr, "\r%79s\r", "");
 	free(b->entries);
@@ -429,6 +434,29 @@ static void write_entry(struct bench *b, struct entry *e)
 		free(e->samples[cls].values);
 }
 
+void bench_samples(struct bench *b, const struct bench_case *c, const float *values,
+		   size_t n)
+{
+	struct samples *s;
+	struct entry e = { .c = *c };
+
+	s = &e.samples[BENCH_ALONE];
+	s->values = must_realloc(NULL, (n ? n : 1) * sizeof(float));
+	memcpy(s->values, values, n * sizeof(float));
+	s->n = n;
+	write_samples(b, &e, BENCH_ALONE);
+	free(s->values);
+}
+
+void bench_figure(struct bench *b, const char *row, const char *who, const char *unit,
+		  double value)
+{
+	fprintf(b->options.out,
+		"{\"kind\":\"figure\",\"process\":%u,\"row\":\"%s\",\"who\":\"%s\","
+		"\"unit\":\"%s\",\"value\":%.5g}\n",
+		b->options.process, row, who, unit, value);
+}
+
 /* ---- a run ---- */
 
 static const char *volatile running = "";
@@ -489,7 +517,7 @@ void bench_run(struct bench *b, const char *what, double seconds)
 	memset(b->handoff_sum, 0, sizeof(b->handoff_sum));
 	memset(b->handoff_n, 0, sizeof(b->handoff_n));
 	b->n_entries = 0;
-	pthread_setaffinity_np(pthread_self(), sizeof(b->affinity), &b->affinity);
+	bench_unpin(b);
 }
 
 /* The processor's name, without what would need escaping. */

@@ -17,6 +17,7 @@
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -89,13 +90,20 @@ void bench_describe(struct bench *bench, const struct bench_peer *peers, unsigne
 /* Writes that a row was not run, and why. */
 void bench_skip(struct bench *bench, const char *row, const char *reason);
 
-/* For rows that measure by themselves. */
+/* For rows that measure by themselves: samples of a case that has no class, as
+ * bench_run() writes them; and one figure of this process, a share or a rate. */
+void bench_samples(struct bench *bench, const struct bench_case *c, const float *values,
+		   size_t n);
+void bench_figure(struct bench *bench, const char *row, const char *who, const char *unit,
+		  double value);
+
 FILE *bench_out(struct bench *bench);
 unsigned bench_process(const struct bench *bench);
 double bench_scale(const struct bench *bench);
 int bench_cpu(const struct bench *bench, unsigned which); /* 0, 1 */
 void bench_progress(struct bench *bench, const char *what, double part);
 void bench_pin(int cpu); /* the calling thread */
+void bench_unpin(const struct bench *bench);
 uint64_t bench_now_ns(void);
 
 /* What a caller does that found its ring full or empty: the same for all. */
