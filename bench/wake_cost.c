@@ -6,8 +6,8 @@
  *                 other core does (the mode)
  *   wake_victim   a thread that moves objects through a ring with a wake-up, while the
  *                 other core prepares and cancels one of the same kind: in a loop, or
- *                 every 100 us (the mode). Million objects a second of the victim's CPU
- *                 time, which the interrupts of a membarrier are part of
+ *                 every 100 us (the mode). Million objects a second; CPU time would not
+ *                 do, the kernel may leave the interrupts out of it
  *   wake_gaps     membarriers and sleeps a second of a consumer whose objects come at
  *                 random, 10 us apart in the mean
  *   wake_idle     CPU share of 1,000 threads that wait for a ring
@@ -119,7 +119,7 @@ struct victim {
 	_Alignas(128) atomic_uint kind; /* whose ring; QUIT_VICTIM ends */
 	_Alignas(128) atomic_ulong moved;
 	fp_ring *rings[WAKE_MODES];
-	clockid_t cpu; /* the clock of its CPU time */
+	atomic_int id; /* the kernel's, of its thread */
 };
 
 #define QUIT_VICTIM (WAKE_MODES)
@@ -129,6 +129,7 @@ static void victim_main(void *arg)
 	struct victim *v = arg;
 	unsigned kind;
 
+	atomic_store(&v->id, (int)syscall(SYS_gettid));
 	while ((kind = atomic_load_explicit(&v->kind, memory_order_acquire)) <
 	       QUIT_VICTIM) {
 		uint64_t object;
@@ -144,27 +145,51 @@ static void victim_main(void *arg)
 	}
 }
 
-/* The victim's rate in a slice; sleeper: NULL: nobody is about to sleep. */
-static float victim_slice(struct victim *v, unsigned kind, fp_wakeup *sleeper,
-			  uint64_t gap_ns)
+/* How often the victim was descheduled against its will; -1: unknown. */
+static long victim_switches(struct victim *v)
 {
-	uint64_t begin, cpu;
+	char path[64], line[128];
+	long n = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", atomic_load(&v->id));
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+struct rates {
+	float values[VICTIM_ROUNDS];
+	unsigned n;
+};
+
+/* Adds the victim's rate in a slice; sleeper: NULL: nobody is about to sleep. */
+static void victim_slice(struct rates *rates, struct victim *v, unsigned kind,
+			 fp_wakeup *sleeper, uint64_t gap_ns)
+{
+	uint64_t begin, now;
 	unsigned long moved;
+	long switches;
 
 	atomic_store_explicit(&v->kind, kind, memory_order_release);
+	switches = victim_switches(v);
 	wake_spin(50000);
 	moved = atomic_load_explicit(&v->moved, memory_order_relaxed);
-	cpu = cpu_ns(v->cpu);
 	begin = bench_now_ns();
-	while (bench_now_ns() - begin < VICTIM_SLICE_NS) {
+	for (now = begin; now - begin < VICTIM_SLICE_NS; now = bench_now_ns()) {
 		if (sleeper)
 			prepare_and_cancel(sleeper);
 		if (!sleeper || gap_ns)
 			wake_spin(gap_ns ? gap_ns : 100000);
 	}
 	moved = atomic_load_explicit(&v->moved, memory_order_relaxed) - moved;
-	cpu = cpu_ns(v->cpu) - cpu;
-	return cpu ? (float)((double)moved * 1e3 / (double)cpu) : 0;
+	if (victim_switches(v) == switches)
+		rates->values[rates->n++] =
+			(float)((double)moved * 1e3 / (double)(now - begin));
 }
 
 /* Of each mode: with a sleeper, and alone beside it. */
@@ -178,8 +203,7 @@ static void victims(struct bench *b, fp_wakeup *const *wakeups)
 	static const char *const alone_names[WAKE_MODES] = {
 		"membarrier, nobody", "fence, nobody", "poll, nobody"
 	};
-	float with[PACES][WAKE_MODES][VICTIM_ROUNDS];
-	float alone[PACES][WAKE_MODES][VICTIM_ROUNDS];
+	struct rates with[PACES][WAKE_MODES] = { 0 }, alone[PACES][WAKE_MODES] = { 0 };
 	unsigned rounds = (unsigned)(VICTIM_ROUNDS * bench_scale(b));
 	fp_wakeup *bound[WAKE_MODES];
 	struct wake_thread t;
@@ -194,21 +218,22 @@ static void victims(struct bench *b, fp_wakeup *const *wakeups)
 	}
 	atomic_init(&v->kind, 0);
 	atomic_init(&v->moved, 0);
+	atomic_init(&v->id, 0);
 	for (unsigned m = 0; m < WAKE_MODES; m++) {
 		bound[m] = wake_create((enum wake_mode)m);
 		v->rings[m] = wake_ring(LIBFP_ST, 0);
 		fp_ring_set_wakeup(v->rings[m], LIBFP_RING_CONSUMER, bound[m]);
 	}
 	wake_start(&t, b, victim_main, v);
-	if (pthread_getcpuclockid(t.thread, &v->cpu))
-		abort();
+	while (!atomic_load(&v->id))
+		bench_relax();
 	for (unsigned r = 0; r < rounds; r++) {
 		bench_progress(b, "wake-ups, cost to others", (double)r / rounds);
 		for (unsigned p = 0; p < PACES; p++)
 			for (unsigned m = 0; m < WAKE_MODES; m++) {
-				with[p][m][r] = victim_slice(v, m, wakeups[m],
-							     paces[p].gap_ns);
-				alone[p][m][r] = victim_slice(v, m, NULL, 0);
+				victim_slice(&with[p][m], v, m, wakeups[m],
+					     paces[p].gap_ns);
+				victim_slice(&alone[p][m], v, m, NULL, 0);
 			}
 	}
 	atomic_store(&v->kind, QUIT_VICTIM);
@@ -220,9 +245,9 @@ static void victims(struct bench *b, fp_wakeup *const *wakeups)
 					.who = wake_mode_names[m],
 					.unit = "M/s" };
 
-		bench_samples(b, &c, with[p][m], rounds);
+		bench_samples(b, &c, with[p][m].values, with[p][m].n);
 		c.who = alone_names[m];
-		bench_samples(b, &c, alone[p][m], rounds);
+		bench_samples(b, &c, alone[p][m].values, alone[p][m].n);
 	}
 	for (unsigned m = 0; m < WAKE_MODES; m++) {
 		fp_ring_destroy(v->rings[m]);
