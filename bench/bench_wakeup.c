@@ -305,8 +305,8 @@ int main(int argc, char **argv)
 {
 	struct bench *b = bench_start(argc, argv);
 	static const char *const two_cores[] = { "wake_two_threads", "wake_fd",
-						 "wake_latency", "wake_barrier",
-						 "wake_victim",	 "wake_gaps" };
+						 "wake_latency",     "wake_barrier",
+						 "wake_victim",	     "wake_gaps" };
 
 	bench_describe(b, NULL, 0);
 	nobody_asleep(b, 0);

@@ -19,23 +19,38 @@ static const char *error;
 
 static void *start_eal(void *arg)
 {
-	char lcores[32];
+	char *lcores = arg;
 	char *argv[] = { "bench",	   "--no-huge", "--no-pci", "--no-shconf",
 			 "--no-telemetry", "-m",	"1024",	    "--log-level",
 			 "error",	   "--lcores",	lcores,	    NULL };
 
-	snprintf(lcores, sizeof(lcores), "0@%d", *(int *)arg);
 	if (rte_eal_init(sizeof(argv) / sizeof(argv[0]) - 1, argv) < 0)
 		error = rte_strerror(rte_errno);
 	return NULL;
 }
 
-const char *bench_eal_start(int cpu)
+static const char *start(char *lcores)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, start_eal, &cpu))
+	if (pthread_create(&thread, NULL, start_eal, lcores))
 		return "cannot create a thread for the EAL";
 	pthread_join(thread, NULL);
 	return error;
+}
+
+const char *bench_eal_start(int cpu)
+{
+	char lcores[32];
+
+	snprintf(lcores, sizeof(lcores), "0@%d", cpu);
+	return start(lcores);
+}
+
+const char *bench_eal_start_worker(int cpu, int worker_cpu)
+{
+	char lcores[64];
+
+	snprintf(lcores, sizeof(lcores), "0@%d,1@%d", cpu, worker_cpu);
+	return start(lcores);
 }

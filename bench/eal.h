@@ -6,4 +6,7 @@
 /* cpu: where its main lcore is. Returns NULL, or why it cannot start. */
 const char *bench_eal_start(int cpu);
 
+/* The same with a thread of its own on another core: lcore 1. */
+const char *bench_eal_start_worker(int cpu, int worker_cpu);
+
 #endif

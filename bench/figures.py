@@ -19,6 +19,7 @@ COLOURS = {
     "rte MP/MC": "#1864ab",
     "rte_mempool": "#1864ab",
     "rte_mempool native": "#4dabf7",
+    "rte_service": "#1864ab",
     "rte RTS": "#4dabf7",
     "rte HTS": "#a5d8ff",
     "ck spsc": "#2b8a3e",
@@ -127,10 +128,10 @@ def one_thread(results, out):
     return save(fig, out, "ring-one-thread")
 
 
-def ratios(verdicts, out, part, peer, capacity):
+def ratios(verdicts, out, part, peer, capacity=None):
     """Each ratio bar: where libfp stands between what it must and aims at."""
     shown = [v for v in verdicts if v.value is not None and v.must is not None
-             and "peer" in v.bar]
+             and "peer" in v.bar and not v.bar.get("quantile") and not v.bar.get("unit")]
     if not shown:
         return None
     fig, ax = plt.subplots(figsize=(9, 0.26 * len(shown) + 1.4))
@@ -144,11 +145,12 @@ def ratios(verdicts, out, part, peer, capacity):
         if v.aim is not None:
             ax.plot(v.aim, y, "|", color="#adb5bd", markersize=12, markeredgewidth=2)
     ax.axvline(1, color="#868e96", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(shown)), [f"{v.name}, {capacity} {v.capacity}"
-                                      f"{', ' + v.cls if v.cls else ''}"
+    ax.set_yticks(range(len(shown)), [v.name + (f", {capacity} {v.capacity}" if capacity else "")
+                                      + (f", {v.cls}" if v.cls else "")
                                       for v in reversed(shown)], fontsize=7)
     ax.set_xscale("log")
-    ax.set_xticks([0.5, 1, 2, 3, 4, 6, 10, 15])
+    ax.set_xticks([0.5, 1, 2, 3, 4, 6, 10, 15]
+                  + ([25, 40] if any(v.high > 20 for v in shown) else []))
     log_axis(ax.xaxis)
     ax.grid(axis="x", color="#e9ecef")
     ax.set_ylim(-0.7, len(shown) - 0.3)

@@ -17,6 +17,8 @@ from results import (FLOOR, MIN_SLICES, OURS, QUIET_FLOOR_NS, QUIET_PEER, QUIET_
                      OverFloor, Results, judge, quantile, ratio, write_summary)
 from report_bindings import judge_bindings, section as bindings_section
 from report_mempool import judge_mempool, section as mempool_section
+from report_service import judge_service, section as service_section
+from report_wakeup import judge_wakeup, section as wakeup_section
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -42,9 +44,12 @@ def value_of(v):
         form = "{:+.2f} ns"
     elif v.bar.get("ns"):
         form = "{:.2f} ns"
+    elif v.bar.get("unit"):
+        form = "{:.3g} " + v.bar["unit"]
     text = form.format(v.value)
     if v.low != v.high:
-        text += f" ({v.low:.2f}-{v.high:.2f})"
+        text += (f" ({v.low:.3g}-{v.high:.3g})" if v.bar.get("unit")
+                 else f" ({v.low:.2f}-{v.high:.2f})")
     return text
 
 
@@ -53,6 +58,10 @@ def limit(v, value):
         return "-"
     if v.bar.get("ns"):
         return f"{value:g} ns"
+    if v.bar.get("unit"):
+        return f"{value:g} {v.bar['unit']}"
+    if v.bar.get("quantile"):
+        return f"at most {value:g}"
     return f"+{value:g}" if v.bar.get("over_floor") else f"{value:g}"
 
 
@@ -199,6 +208,8 @@ def build(results, verdicts, pictures, library):
     parts.append("## Bars\n")
     if "bars" in pictures:
         parts.append(f"![The rings against their bars]({pictures['bars']})\n")
+    if "service_bars" in pictures:
+        parts.append(f"![The services against their bars]({pictures['service_bars']})\n")
     if "mempool_bars" in pictures:
         parts.append(f"![The pools against their bars]({pictures['mempool_bars']})\n")
     parts.append(table(BAR_HEAD, bar_rows(verdicts)))
@@ -218,23 +229,31 @@ def build(results, verdicts, pictures, library):
     parts.append(burst1_section(results))
     parts.append(stall_section(results))
     parts.append(mempool_section(results, table, CASE_HEAD, case_rows, pictures.get("mempool")))
+    parts.append(wakeup_section(results, table, pictures))
+    parts.append(service_section(results, table, pictures))
     parts.append(bindings_section(results, table, pictures.get("bindings")))
     parts.append(barrier_section())
     return "\n".join(p for p in parts if p)
 
 
-def draw(results, rings, pools, out):
+def draw(results, rings, pools, services, out):
     try:
         import figures
+        import figures_wakes
     except ImportError as e:
         print(f"report: no pictures: {e} (python3-matplotlib)", file=sys.stderr)
         return {}
     pictures = {"bars": figures.ratios(rings, out, "ring", "rte_ring", "capacity"),
                 "mempool_bars": figures.ratios(pools, out, "mempool", "rte_mempool", "cache"),
+                "service_bars": figures.ratios(services, out, "service", "rte_service"),
                 "mempool": figures.mempool(results, out),
                 "two_threads": figures.two_threads(results, out),
                 "one_thread": figures.one_thread(results, out),
                 "burst1": figures.burst1(results, out),
+                "wake_latency": figures_wakes.latency(results, out),
+                "service_loops": figures_wakes.loops(results, out),
+                "service_stop": figures_wakes.stops(results, out),
+                "service_late": figures_wakes.lateness(results, out),
                 "bindings": figures.bindings(results, out)}
     return {k: v for k, v in pictures.items() if v}
 
@@ -250,10 +269,12 @@ def main():
     bars = json.loads((HERE / "bars.json").read_text(encoding="utf-8"))
     rings = judge(results, bars["ring"])
     pools = judge_mempool(results, bars["mempool"])
-    verdicts = rings + pools + judge_bindings(results, bars["bindings"])
+    services = judge_service(results, bars["service"])
+    verdicts = rings + pools + judge_wakeup(results, bars["wakeup"]) + services
+    verdicts += judge_bindings(results, bars["bindings"])
     args.out.mkdir(parents=True, exist_ok=True)
     write_summary(results, verdicts, args.out / "results.jsonl")
-    pictures = draw(results, rings, pools, args.out)
+    pictures = draw(results, rings, pools, services, args.out)
     (args.out / "report.md").write_text(build(results, verdicts, pictures, args.library),
                                         encoding="utf-8")
     print_bars(verdicts)

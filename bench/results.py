@@ -61,6 +61,7 @@ class Results:
     def __init__(self, paths):
         self.runs, self.stalls, self.handoffs, self.skipped = [], [], [], []
         self.bindings, self.memory = [], []
+        self.figures = {}  # by row, who and unit: what each process measured
         self.cells = {}
         for path in paths:
             with open(path, encoding="utf-8") as f:
@@ -81,6 +82,9 @@ class Results:
             self.skipped.append(line)
         elif kind == "bindings":
             self.bindings.append(line)
+        elif kind == "figure":
+            key = (line["row"], line["who"], line["unit"])
+            self.figures.setdefault(key, {})[line["process"]] = line["value"]
         elif kind == "memory":
             line.pop("process")
             if line not in self.memory:
@@ -291,6 +295,10 @@ def write_summary(results, verdicts, path):
             f.write(json.dumps(line) + "\n")
         for s in results.stalls + results.memory:
             f.write(json.dumps(s) + "\n")
+        for (row, who, unit), values in results.figures.items():
+            f.write(json.dumps({"kind": "figure", "row": row, "who": who, "unit": unit,
+                                "median": statistics.median(values.values()),
+                                "processes": len(values)}) + "\n")
         for v in verdicts:
             f.write(json.dumps({"kind": "bar", "name": v.name, "capacity": v.capacity,
                                 "class": v.cls, "value": v.value, "low": v.low, "high": v.high,

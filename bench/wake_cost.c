@@ -187,7 +187,7 @@ static void victim_slice(struct rates *rates, struct victim *v, unsigned kind,
 			wake_spin(gap_ns ? gap_ns : 100000);
 	}
 	moved = atomic_load_explicit(&v->moved, memory_order_relaxed) - moved;
-	if (victim_switches(v) == switches)
+	if (moved && victim_switches(v) == switches)
 		rates->values[rates->n++] =
 			(float)((double)moved * 1e3 / (double)(now - begin));
 }
@@ -200,9 +200,9 @@ static void victims(struct bench *b, fp_wakeup *const *wakeups)
 		uint64_t gap_ns;
 	} paces[] = { { "in a loop", 0 }, { "every 100 us", 100000 } };
 	enum { PACES = sizeof(paces) / sizeof(paces[0]) };
-	static const char *const alone_names[WAKE_MODES] = {
-		"membarrier, nobody", "fence, nobody", "poll, nobody"
-	};
+	static const char *const alone_names[WAKE_MODES] = { "membarrier, nobody",
+							     "fence, nobody",
+							     "poll, nobody" };
 	struct rates with[PACES][WAKE_MODES] = { 0 }, alone[PACES][WAKE_MODES] = { 0 };
 	unsigned rounds = (unsigned)(VICTIM_ROUNDS * bench_scale(b));
 	fp_wakeup *bound[WAKE_MODES];
@@ -387,14 +387,24 @@ static void *waiter(void *arg)
 	return NULL;
 }
 
+/* CPU time of all threads but this one. The two clocks are not read at once, so a short
+ * difference of it may be below zero. */
+static int64_t others_ns(void)
+{
+	uint64_t mine = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	return (int64_t)(cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - mine);
+}
+
 static void waiters(struct bench *b, enum wake_mode mode)
 {
 	fp_wakeup *wakeup = wake_create(mode);
 	fp_ring *ring = wake_ring(LIBFP_MT, 0);
 	pthread_t threads[WAITERS];
 	pthread_attr_t attr;
-	uint64_t cpu, begin;
+	uint64_t begin;
 	unsigned n = 0;
+	int64_t cpu;
 
 	fp_ring_set_wakeup(ring, LIBFP_RING_CONSUMER, wakeup);
 	pthread_attr_init(&attr);
@@ -403,13 +413,15 @@ static void waiters(struct bench *b, enum wake_mode mode)
 		n++;
 	pthread_attr_destroy(&attr);
 	sleep_ns(WAITERS_SETTLE_NS);
-	cpu = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+	cpu = others_ns();
 	begin = bench_now_ns();
 	sleep_ns((uint64_t)(WAITERS_NS * bench_scale(b)));
-	cpu = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	cpu = others_ns() - cpu;
 	if (n == WAITERS)
 		bench_figure(b, "wake_idle", wake_mode_names[mode], "%",
-			     100.0 * (double)cpu / (double)(bench_now_ns() - begin));
+			     cpu > 0 ? 100.0 * (double)cpu /
+					       (double)(bench_now_ns() - begin) :
+				       0);
 	else
 		bench_skip(b, "wake_idle", "cannot create 1,000 threads");
 	fp_ring_close(ring);

@@ -256,8 +256,9 @@ static void close_ways(void)
 static void write_way(struct bench *b, unsigned w, const char *mode, const float *values,
 		      unsigned rounds)
 {
-	struct bench_case c = { .row = "wake_latency", .mode = mode, .who = ways[w].who,
-				.unit = "ns" };
+	struct bench_case c = {
+		.row = "wake_latency", .mode = mode, .who = ways[w].who, .unit = "ns"
+	};
 
 	bench_samples(b, &c, values + (size_t)w * rounds, rounds);
 }
