@@ -30,7 +30,8 @@
  *
  * Nobody polls: who finds a ring empty or full sleeps on it (LIBFP_RING_WAIT), the
  * reader sleeps on a wake-up of its own while no packet is left, and in read() while
- * the input pauses. So a pipeline without input uses no CPU.
+ * the input pauses. So a pipeline without input uses no CPU. The progress line is a
+ * service (progress.c).
  *
  * No deadlock, whatever the ring capacity. The pool has more objects than the
  * caches of its threads can keep from the reader, so it gets one as soon as enough
@@ -336,8 +337,7 @@ static enum pipeline_status read_all(struct pipeline *p, struct progress *progre
 		if (w->staged.count == BURST)
 			flush_staged(w);
 		if (seq % PROGRESS_EVERY == 0)
-			progress_update(progress, seq, capture_bytes_read(p->capture),
-					capture_bytes_total(p->capture));
+			progress_update(progress, seq, capture_bytes_read(p->capture));
 	}
 	return PIPELINE_FAILED;
 }
@@ -492,7 +492,7 @@ enum pipeline_status pipeline_run(struct capture *capture,
 	memset(result, 0, sizeof(*result));
 	result->workers = opts->workers;
 	p.error = result->error;
-	progress_start(&progress, opts->progress);
+	progress_start(&progress, opts->progress, capture_bytes_total(capture));
 	if (make_workers(&p, result) || make_rings(&p, opts) || make_pool(&p))
 		goto out;
 	if (!start_threads(&p))
