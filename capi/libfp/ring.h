@@ -252,8 +252,9 @@ LIBFP_API int fp_ring_attach(void *mem, uint64_t len, fp_ring **out);
 /*
  * Makes the ring empty and open and its counters zero.
  *
- * Returns:  0; -EINVAL: ring is NULL; -EBUSY: a span is open or (LIBFP_CHECKED)
- *           a thread is inside a call.
+ * Returns:  0; -EINVAL: ring is NULL; -EBUSY: a span is open, a thread waits, or
+ *           (LIBFP_CHECKED) a thread is inside a call. A wake-up bound to the producer
+ *           side is signalled.
  * Threads:  one, with no other call on this ring, as for destroy.
  * Progress: wait-free (touches one byte per slot).
  * Since:    0.9

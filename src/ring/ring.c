@@ -349,6 +349,12 @@ static int spans_open(const fp_ring *r)
 	       (r->gens && fpi_ring_gens_spans_open(r));
 }
 
+static int is_waited_for(const fp_ring *r)
+{
+	return fpi_ring_is_waited_for(r, FPI_RING_PRODUCER) ||
+	       fpi_ring_is_waited_for(r, FPI_RING_CONSUMER);
+}
+
 int fp_ring_destroy(fp_ring *ring)
 {
 	int err;
@@ -367,8 +373,7 @@ int fp_ring_destroy(fp_ring *ring)
 	if (fpi_registry_referenced(&ring->name))
 		return fpi_refuse(-EBUSY,
 				  "fp_ring_destroy: references by lookup are out");
-	if (fpi_ring_is_waited_for(ring, FPI_RING_PRODUCER) ||
-	    fpi_ring_is_waited_for(ring, FPI_RING_CONSUMER))
+	if (is_waited_for(ring))
 		return fpi_refuse(-EBUSY, "fp_ring_destroy: a thread waits");
 	err = fpi_ring_shut(ring, "fp_ring_destroy");
 	if (err)
@@ -394,6 +399,8 @@ int fp_ring_reset(fp_ring *ring)
 
 	if (!ring)
 		return -EINVAL;
+	if (is_waited_for(ring))
+		return fpi_refuse(-EBUSY, "fp_ring_reset: a thread waits");
 	err = fpi_ring_shut(ring, "fp_ring_reset");
 	if (err)
 		return err;
@@ -411,6 +418,9 @@ int fp_ring_reset(fp_ring *ring)
 	s->blocked_pos.value = s->blocked_since.value = 0;
 	if (ring->gens)
 		memset(ring->gens, 0, s->data_offset - s->gens_offset);
+	/* Who sleeps on a bound wake-up waits for room, perhaps. */
+	if (ring->wake[FPI_RING_PRODUCER])
+		fpi_wakeup_signal(ring->wake[FPI_RING_PRODUCER]);
 	fpi_ring_reopen(ring);
 	return 0;
 }

@@ -252,7 +252,8 @@ static int ready(fp_ring *r, enum fpi_ring_side_name side)
 		else if (!mt || FPI_LOAD(&r->cons->head, FPI_RELAXED) == h)
 			break;
 	}
-	return FPI_LOAD(&r->prod->head, FPI_RELAXED) == (h | FPI_RING_CLOSED) ? -EPIPE : 0;
+	return FPI_LOAD(&r->prod->head, FPI_RELAXED) == (h | FPI_RING_CLOSED) ? -EPIPE :
+										0;
 }
 
 void fpi_gens_span_ops(fp_ring *r)

@@ -6,8 +6,10 @@
  *
  * The signals stand between the exported calls (or the guards of CHECKED and STATS, so
  * that they are inside them) and the algorithm. An enqueue signals the consumer side's
- * wake-up, a dequeue the producer side's. Whatever looks from the consumer side may have
- * passed void slots and so freed some, hence it signals too if it moved nothing.
+ * wake-up, a dequeue the producer side's. A call that moved nothing signals nobody: both
+ * sides may be bound to one wake-up, and two threads that look in vain would wake each
+ * other for ever. The exceptions are a commit of 0 elements, which publishes void slots, and
+ * whoever passes these (fpi_gens_pass_voids()) and so frees them.
  *
  * Order: the algorithm publishes with a release (its *_PUBLISH and *_FREE sites); the
  * signal's load comes after it, see wakeup_count.c.
@@ -28,7 +30,7 @@ static fp_wakeup nobody;
 
 FPI_INLINE int32_t signal_after(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
 {
-	if (got >= 0 || got == -EAGAIN)
+	if (FPI_LIKELY(got > 0))
 		fpi_wakeup_signal(r->wake[side]);
 	return got;
 }
@@ -69,32 +71,18 @@ static int32_t waking_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk
 			    r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk));
 }
 
-static int32_t waking_reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk,
-				      fp_ring_span *span)
-{
-	return signal_after(r, PRODUCER, r->raw.reserve_dequeue(r, n, bulk, span));
-}
-
 static int32_t waking_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
 {
-	return signal_after(r, CONSUMER, r->raw.commit_enqueue(r, span, k));
+	int32_t got = r->raw.commit_enqueue(r, span, k);
+
+	if (FPI_LIKELY(got >= 0))
+		fpi_wakeup_signal(r->wake[CONSUMER]);
+	return got;
 }
 
 static int32_t waking_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
 {
 	return signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
-}
-
-static int32_t waking_peek(fp_ring *r, void *elems, uint32_t n)
-{
-	return signal_after(r, PRODUCER, r->raw.peek(r, elems, n));
-}
-
-static int waking_ready(fp_ring *r, enum fpi_ring_side_name side)
-{
-	int got = r->raw.ready(r, side);
-
-	return side == CONSUMER ? signal_after(r, PRODUCER, got) : got;
 }
 
 static uint8_t waking_kind(uint8_t kind)
@@ -110,11 +98,8 @@ void fpi_ring_wake_ops(fp_ring *r)
 	r->cons_kind = waking_kind(r->raw_kind[CONSUMER]);
 	r->inner.enqueue[0] = r->inner.enqueue[1] = waking_enqueue;
 	r->inner.dequeue[0] = r->inner.dequeue[1] = waking_dequeue;
-	r->inner.reserve_dequeue = waking_reserve_dequeue;
 	r->inner.commit_enqueue = waking_commit_enqueue;
 	r->inner.commit_dequeue = waking_commit_dequeue;
-	r->inner.peek = r->raw.peek ? waking_peek : NULL;
-	r->inner.ready = waking_ready;
 }
 
 void fpi_ring_wake_closed(fp_ring *r)
