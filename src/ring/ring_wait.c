@@ -35,7 +35,15 @@
 #ifndef FPI_RING_SPIN_NS /* the model does not spin */
 #define FPI_RING_SPIN_NS 50000u
 #endif
-#define NAP_NS 100000u
+#define FPI_RING_NAP_NS 100000u
+#ifdef FPI_TEST_STEPS /* a test may leave a stage out, with 0 */
+uint32_t fpi_test_spin_ns = FPI_RING_SPIN_NS, fpi_test_nap_ns = FPI_RING_NAP_NS;
+#define SPIN_NS fpi_test_spin_ns
+#define NAP_NS fpi_test_nap_ns
+#else
+#define SPIN_NS FPI_RING_SPIN_NS
+#define NAP_NS FPI_RING_NAP_NS
+#endif
 #define CLOSED_NS 1000000u
 #define LOOKS_PER_CLOCK 8 /* of the spin: a look costs about 5 ns, the clock 25 */
 
@@ -98,7 +106,7 @@ static int32_t try(const struct want *w)
 static int32_t spin(const struct want *w, uint64_t key, uint64_t deadline)
 {
 	const fp_wakeup *wakeup = w->r->wake[w->side];
-	uint64_t until = fpi_deadline(fpi_now_ns(), FPI_RING_SPIN_NS);
+	uint64_t until = fpi_deadline(fpi_now_ns(), SPIN_NS);
 
 	if (until > deadline)
 		until = deadline;
@@ -153,14 +161,14 @@ static int32_t climb(const struct want *w, uint64_t timeout_ns)
 	uint64_t unit = FPI_WAKEUP_WAITER, deadline = FPI_NO_DEADLINE;
 	/* Only the upper half is used: what interrupts had come when the wait began. */
 	uint64_t start = fpi_wakeup_start(wakeup);
-	int nap = 1, slept = 0, err = 0;
+	int nap = NAP_NS != 0, slept = 0, err = 0;
 	int32_t got;
 
 	if (timeout_ns != LIBFP_FOREVER)
 		deadline = fpi_deadline(fpi_now_ns(), timeout_ns);
 	if (w->min != 1 || !(w->to || w->from))
 		unit += FPI_WAKEUP_FOR_ALL;
-	got = FPI_RING_SPIN_NS ? spin(w, start, deadline) : 0;
+	got = SPIN_NS ? spin(w, start, deadline) : 0;
 	while (!got && !err) {
 		int woken = 0;
 
@@ -169,7 +177,7 @@ static int32_t climb(const struct want *w, uint64_t timeout_ns)
 			break;
 		slept |= woken;
 		got = try(w);
-		nap = woken;
+		nap = woken && NAP_NS;
 	}
 	/* Partner: another waiter's announcement, as for any signal. */
 	if (slept && w->r->ops.ready(w->r, w->side) > 0)
