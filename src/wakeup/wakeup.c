@@ -61,8 +61,9 @@ static int read_opts(fp_wakeup_opts *o, const fp_wakeup_opts *opts)
 		return 0;
 	err = fpi_opts_read(o, sizeof(*o), WAKEUP_OPTS_FIRST, opts);
 	if (err)
-		return fpi_refuse(err, "fp_wakeup_create: options misaligned or of a size "
-				       "this library does not know");
+		return fpi_refuse(err,
+				  "fp_wakeup_create: options misaligned or of a size "
+				  "this library does not know");
 	if (o->flags & ~(uint32_t)LIBFP_WAKEUP_FENCE)
 		return fpi_refuse(-EOPNOTSUPP, "fp_wakeup_create: unknown flags %#x",
 				  o->flags);
@@ -128,13 +129,15 @@ int fp_wakeup_destroy(fp_wakeup *wakeup)
 	if (!wakeup)
 		return 0;
 	if (!wakeup->mem.ptr)
-		return fpi_refuse(-EOPNOTSUPP, "fp_wakeup_destroy: it belongs to a service "
-					       "or a service core");
+		return fpi_refuse(-EOPNOTSUPP,
+				  "fp_wakeup_destroy: it belongs to a service "
+				  "or a service core");
 	/* A child has none of the parent's threads, and leaves its descriptors alone. */
 	if (wakeup->generation == fpi_fork_generation()) {
 		if (fpi_wakeup_in_use(wakeup))
-			return fpi_refuse(-EBUSY, "fp_wakeup_destroy: objects are bound to "
-						  "it, or a thread waits");
+			return fpi_refuse(-EBUSY,
+					  "fp_wakeup_destroy: objects are bound to "
+					  "it, or a thread waits");
 		fd = FPI_LOAD(&wakeup->fd, FPI_RELAXED);
 		if (fd)
 			close((int)fd - 1);
@@ -157,8 +160,8 @@ int fp_wakeup_get_stats(const fp_wakeup *wakeup, fp_wakeup_stats *io)
 	if (!wakeup || !io)
 		return -EINVAL;
 	if (wakeup->kind != FPI_WAKEUP_CORES)
-		s.waiting = FPI_LOAD(&wakeup->state, FPI_RELAXED) &
-			    FPI_WAKEUP_WAITERS_MAX;
+		s.waiting =
+			FPI_LOAD(&wakeup->state, FPI_RELAXED) & FPI_WAKEUP_WAITERS_MAX;
 	s.bound = FPI_LOAD(&wakeup->bound, FPI_RELAXED);
 	s.sleeps = FPI_LOAD(&wakeup->sleeps, FPI_RELAXED);
 	s.wakes = FPI_LOAD(&wakeup->wakes, FPI_RELAXED);

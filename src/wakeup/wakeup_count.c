@@ -200,6 +200,9 @@ int fpi_wakeup_sleep(fp_wakeup *w, uint64_t key, uint64_t deadline_ns, uint64_t 
 		FPI_STEP(WAKE_SLEEPING);
 		err = fpi_futex_wait_until(&w->epoch.value, epoch, FPI_FUTEX_ANY, until);
 		slept = err != -EAGAIN;
+		/* It has used up a wake, even if it should not see the epoch yet. */
+		if (err == 0 && woken)
+			*woken = 1;
 		FPI_FETCH_ADD(&w->sleeps, slept, FPI_RELAXED);
 		if (FPI_LOAD(&w->epoch, FPI_MO(WAKE_SEEN_AFTER, ACQUIRE)) != epoch) {
 			FPI_FETCH_ADD(&w->wakes, slept, FPI_RELAXED);

@@ -33,8 +33,8 @@ void fpi_wakeup_write_fd(fp_wakeup *w)
 	 * Acquire: the descriptor that the arming thread saw (WAKE_ARM). Release: the
 	 * publication, to the thread that clears (WAKE_CLEAR).
 	 */
-	uint64_t old = FPI_FETCH_AND(&w->state, ~FPI_WAKEUP_ARMED,
-				     FPI_MO(WAKE_DISARM, ACQ_REL));
+	uint64_t old =
+		FPI_FETCH_AND(&w->state, ~FPI_WAKEUP_ARMED, FPI_MO(WAKE_DISARM, ACQ_REL));
 
 	if (!(old & FPI_WAKEUP_ARMED))
 		return;
