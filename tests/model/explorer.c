@@ -264,6 +264,30 @@ static int find_choices(struct node *n, const uint64_t *sleep,
 	return any != 0;
 }
 
+/* ex_test.asleep: the step to make until all of these sleep; 0: they do. */
+static int pick_before_all(struct node *n)
+{
+	static const uint64_t nothing[EX_THREADS];
+	int t = 0;
+
+	while (t < test->asleep && ex_calls_asleep(t))
+		t++;
+	if (t == test->asleep)
+		return 0;
+	find_choices(n, nothing, ex_memory_choices);
+	if (!n->open[t])
+		find_choices(n, nothing, ex_calls_last_choices);
+	if (!n->open[t] || !coroutines[t].live) {
+		failed = 1;
+		ex_note("FAILED T%d does not fall asleep at the start", t);
+		return 1;
+	}
+	n->thread = (uint8_t)t;
+	n->choice = (uint8_t)(63 - __builtin_clzll(n->open[t]));
+	memset(n->open, 0, sizeof(n->open));
+	return 1;
+}
+
 /* Adds a node; 0: everything sleeps, -1: nothing can run. */
 static int extend(const uint64_t *sleep)
 {
@@ -271,6 +295,10 @@ static int extend(const uint64_t *sleep)
 
 	if (trail_len == TRAIL)
 		ex_limit("steps in one execution");
+	if (pick_before_all(n)) {
+		trail_len++;
+		return 1;
+	}
 	if (!find_choices(n, sleep, ex_memory_choices) &&
 	    !find_choices(n, sleep, ex_calls_last_choices))
 		return -1;
@@ -331,6 +359,8 @@ static enum outcome execute(void)
 				break;
 			}
 		}
+		if (failed)
+			break;
 		struct node *n = &trail[position++];
 
 		carry_sleep(n, sleep);

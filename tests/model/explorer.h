@@ -59,6 +59,11 @@ struct ex_test {
 	 * can still run. Once nobody can, it ends in any case. EX_NEVER: not even then.
 	 */
 	int timeouts;
+	/*
+	 * So many threads, from the first on, are asleep without a deadline when the others
+	 * begin. How they get there is not explored.
+	 */
+	int asleep;
 };
 #define EX_NEVER (-1)
 
@@ -130,6 +135,9 @@ void ex_poll(const void *addr, size_t size, const char *what);
 /* Waits until a load can read v, and reads it. */
 void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
 	      const char *what);
+/* Waits until a load can read something else than v, and reads that. */
+void ex_await_not(const void *addr, size_t size, uint64_t v, enum ex_order order,
+		  const char *what);
 /* Ends the execution as failed. Does not return. */
 void ex_fail(const char *why, const char *file, int line);
 #define EX_CHECK(cond)                                      \

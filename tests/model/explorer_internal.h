@@ -44,6 +44,7 @@ enum ex_kind {
 	EX_COMPARE,
 	EX_UPDATE,
 	EX_AWAIT,
+	EX_AWAIT_NOT,
 	EX_TAKE,
 	EX_SLEEP, /* until somebody wakes this thread; value: it has a deadline */
 	EX_POLL,
@@ -70,10 +71,12 @@ const char *ex_name_of(const struct ex_location *l);
 int ex_choose(struct ex_pending *p, enum ex_order order);
 uint64_t ex_read_message(struct ex_location *l, int m, enum ex_order order);
 void ex_sc_fence(int thread);
+void ex_see_all(void); /* nothing stale for the running thread; orders nothing */
 
 /* system_calls.c */
 void ex_calls_begin(void); /* a new execution: nobody sleeps */
 uint64_t ex_calls_choices(int thread, const struct ex_pending *p);
+int ex_calls_asleep(int thread); /* has once slept without a deadline */
 /* What may end by itself once nobody can run. */
 uint64_t ex_calls_last_choices(int thread, const struct ex_pending *p);
 

@@ -8,6 +8,9 @@
  * compares with an old value is in time for the wake. Sleeping and waking order nothing:
  * the kernel's locks would, but nobody promises that.
  *
+ * A sleep that ends because nobody can run any more has lasted long: the thread then sees
+ * all that was written.
+ *
  * A membarrier is a fence in the caller, one in every other thread at some moment, and
  * another one in the caller; the moments are chosen one by one. All at the same moment
  * would be too strong (litmus.c has a program that tells the difference). A thread that
@@ -25,6 +28,7 @@ static struct {
 	const void *word; /* that it sleeps on; NULL: awake */
 	uint32_t bits;
 	int timeouts; /* so far */
+	int slept;    /* without a deadline */
 } threads[EX_THREADS];
 static int sleepers[EX_THREADS], n_sleepers; /* in order */
 
@@ -69,6 +73,11 @@ uint64_t ex_calls_last_choices(int thread, const struct ex_pending *p)
 	return may ? 1ull << EX_WRITES : 0;
 }
 
+int ex_calls_asleep(int thread)
+{
+	return threads[thread].slept;
+}
+
 /* ---- futexes ---- */
 
 static void remove_sleeper(int thread)
@@ -97,13 +106,15 @@ enum ex_slept ex_futex_wait_bits(const void *addr, size_t size, uint64_t expecte
 	ex_note("futex wait %s: sleeps", ex_name_of(p.loc));
 	threads[ex_me].word = addr;
 	threads[ex_me].bits = bits;
+	threads[ex_me].slept |= !deadline;
 	sleepers[n_sleepers++] = ex_me;
 	p.kind = EX_SLEEP;
 	p.value = deadline != 0;
 	ex_choose(&p, EX_RELAXED);
 	if (!threads[ex_me].word)
 		return EX_WOKEN;
-	threads[ex_me].timeouts++;
+	if (threads[ex_me].timeouts++ >= ex_timeouts())
+		ex_see_all();
 	remove_sleeper(ex_me);
 	ex_note("futex wait %s: timed out", ex_name_of(p.loc));
 	return EX_TIMED_OUT;

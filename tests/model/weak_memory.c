@@ -210,6 +210,7 @@ uint64_t ex_memory_choices(int thread, const struct ex_pending *p)
 		int equal = l->message[m].value == p->value;
 
 		if (p->kind == EX_READ || (p->kind == EX_AWAIT && equal) ||
+		    (p->kind == EX_AWAIT_NOT && !equal) ||
 		    (p->kind == EX_COMPARE && !equal))
 			choices |= 1ull << m;
 		else if (p->kind == EX_COMPARE && m == l->n - 1)
@@ -229,7 +230,7 @@ int ex_choose(struct ex_pending *p, enum ex_order order)
 	}
 	if (!l->shared) {
 		l->users |= (uint8_t)(1 << ex_me);
-		if (p->kind != EX_READ && p->kind != EX_AWAIT)
+		if (p->kind != EX_READ && p->kind != EX_AWAIT && p->kind != EX_AWAIT_NOT)
 			l->writers |= (uint8_t)(1 << ex_me);
 		l->shared = (l->writers && (l->users & (l->users - 1))) || ex_no_pruning;
 		if (l->shared || p->kind == EX_AWAIT || !ex_memory_choices(ex_me, p)) {
@@ -264,6 +265,13 @@ void ex_sc_fence(int thread)
 	t->released = t->current;
 	t->acquired = t->current;
 	tick(thread);
+}
+
+void ex_see_all(void)
+{
+	for (int i = 0; i < n_locations; i++)
+		if (locations[i].run == ex_run)
+			views[ex_me].current.seen[i] = (uint8_t)(locations[i].n - 1);
 }
 
 uint64_t ex_read_message(struct ex_location *l, int m, enum ex_order order)
@@ -432,6 +440,16 @@ void ex_await(const void *addr, size_t size, uint64_t v, enum ex_order order,
 	p.loc = ex_location(addr, size, what);
 	ex_read_message(p.loc, ex_choose(&p, order), order);
 	ex_note("await %s == %#llx", ex_name_of(p.loc), (unsigned long long)v);
+}
+
+void ex_await_not(const void *addr, size_t size, uint64_t v, enum ex_order order,
+		  const char *what)
+{
+	struct ex_pending p = { EX_AWAIT_NOT, NULL, v, order == EX_SEQ_CST };
+
+	p.loc = ex_location(addr, size, what);
+	ex_read_message(p.loc, ex_choose(&p, order), order);
+	ex_note("await %s != %#llx", ex_name_of(p.loc), (unsigned long long)v);
 }
 
 void ex_fence(enum ex_order order)
