@@ -26,7 +26,8 @@ def name_of(bar):
         name = LOOPS[row].format(n=bar["burst"])
         if bar["peer"] == BARE:
             return f"services, {name}: each over no bookkeeping"
-        return f"services, {name}, statistics {bar['mode']}"
+        against = f", peer's {bar['peer_mode']}" if "peer_mode" in bar else ""
+        return f"services, {name}, statistics {bar['mode']}{against}"
     p = f", p{100 * bar['quantile']:g}" if "quantile" in bar else ""
     if row == "service_stop":
         return f"stop of a service, {bar['mode']}{p}"

@@ -5,13 +5,14 @@
 #include <errno.h>
 
 /*
- * A store that misses: each service writes its own line of 64 bytes, far from the one of
- * its last call, in 4 MiB that all share - more than a core's own caches have.
+ * A store that misses: each service writes its own line of 64 bytes, another one at each
+ * call, in 2 MiB that all share - more than a core's own caches have, but not more than
+ * its neighbours leave it of the last one.
  */
 #define LINE 64u
-#define LINES (4u * 1024 * 1024 / LINE)
-#define STRIDE 1027u /* lines; odd, so that all are visited, and more than a page */
-#define APART 331u   /* lines between two services */
+#define LINES (2u * 1024 * 1024 / LINE)
+#define STRIDE 33u  /* lines; odd, so that all are visited; not what is fetched ahead */
+#define APART 1024u /* lines between two services */
 
 static _Alignas(4096) unsigned char memory[LINES * LINE];
 
