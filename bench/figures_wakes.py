@@ -80,7 +80,9 @@ def loops(results, out):
     log_axis(axes[0].yaxis)
     axes[0].set_xlabel("services mapped to the core, empty")
     axes[0].set_ylabel("ns of CPU time a service and loop")
-    axes[0].legend(fontsize=7)
+    axes[0].set_yticks([2, 3, 5, 10, 20, 30, 50])
+    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 2.2)
+    axes[0].legend(fontsize=7, ncol=2, loc="upper left")
     axes[1].set_title("32 that miss a store")
     axes[1].tick_params(axis="x", labelrotation=90, labelsize=7)
     for ax in axes:
@@ -92,7 +94,7 @@ def loops(results, out):
 
 def ranges(ax, y, c, colour):
     """p50 as a dot, the way to p99 as a line."""
-    low, high = (quantile(c.samples, q) / 1000 for q in (0.5, 0.99))
+    low, high = (max(quantile(c.samples, q) / 1000, 0.01) for q in (0.5, 0.99))
     ax.plot([low, high], [y, y], color=colour, linewidth=2, alpha=0.5)
     ax.plot(low, y, "o", color=colour, markersize=5)
     ax.plot(high, y, "|", color=colour, markersize=9)
@@ -110,7 +112,7 @@ def times(out, rows, name, title):
         ranges(ax, y, c, colour)
     ax.set_yticks(range(len(rows)), [r[0] for r in reversed(rows)], fontsize=8)
     ax.set_ylim(-0.7, len(rows) - 0.3)
-    ax.set_xscale("symlog", linthresh=0.1)
+    ax.set_xscale("log")
     log_axis(ax.xaxis)
     ax.grid(axis="x", color="#e9ecef")
     ax.set_xlabel("us, p50 (dot) to p99")
