@@ -192,6 +192,8 @@ void fpi_ring_choose_ops(fp_ring *r)
 	r->inner = r->raw;
 	r->prod_kind = r->raw_kind[FPI_RING_PRODUCER];
 	r->cons_kind = r->raw_kind[FPI_RING_CONSUMER];
+	for (int side = 0; side < 2; side++)
+		r->signal[side] = r->wake[side] ? r->wake[side] : &fpi_ring_nobody;
 	if (r->wake[FPI_RING_PRODUCER] || r->wake[FPI_RING_CONSUMER])
 		fpi_ring_wake_ops(r);
 	r->ops = r->inner;

@@ -105,9 +105,6 @@ enum fpi_ring_kind {
 	FPI_RING_CALL = 0, /* through the handle's functions */
 	FPI_RING_INDEX8,   /* index ring, 8-byte elements */
 	FPI_RING_GENS8,	   /* generation ring, MT side, 8-byte elements */
-	/* The same on a ring that signals: one cold branch further. */
-	FPI_RING_INDEX8_WAKES,
-	FPI_RING_GENS8_WAKES,
 };
 
 /*
@@ -157,6 +154,7 @@ struct fp_ring {
 	struct fpi_ring_side *cons;
 	fpi_atomic_u8 *gens;
 	unsigned char *data;
+	fp_wakeup *signal[2]; /* wake, or fpi_ring_nobody: what single calls signal */
 	struct fpi_ring_ops ops;
 	struct fpi_ring_ops inner; /* what the guards of CHECKED and STATS call */
 	struct fpi_ring_ops raw;   /* the algorithm, without signals */
@@ -278,9 +276,7 @@ uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos);
 
 /* ring_wake.c: puts the signals of r->wake around r->raw, as r->inner. */
 void fpi_ring_wake_ops(fp_ring *r);
-/* Single 8-byte elements of a ring that signals: 1, or 0 to go the long way. */
-int fpi_ring_enqueue_one_waking(fp_ring *r, uint64_t elem);
-int fpi_ring_dequeue_one_waking(fp_ring *r, uint64_t *elem);
+extern fp_wakeup fpi_ring_nobody; /* nobody sleeps on it, ever */
 /* Wakes all that wait on the ring: it was closed. */
 void fpi_ring_wake_closed(fp_ring *r);
 /* Binds the wake-ups of LIBFP_RING_WAIT; lets go of bound ones, before the end. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings that somebody may sleep on: binding, and the signals. A ring without
- * LIBFP_RING_WAIT and without a bound wake-up never comes here and pays nothing; one with
- * pays the load of fpi_wakeup_signal() after each call.
+ * Rings that somebody may sleep on: binding, and the signals, which cost the load of
+ * fpi_wakeup_signal() after each call. Bursts and spans of a ring without LIBFP_RING_WAIT
+ * and without a bound wake-up never come here. Single calls have their signal inline
+ * (ring_fast.c), to an empty wake-up if there is none.
  *
  * The signals stand between the exported calls (or the guards of CHECKED and STATS, so
  * that they are inside them) and the algorithm. An enqueue signals the consumer side's
@@ -18,43 +19,19 @@
 
 #include "base/fork.h"
 #include "base/log.h"
-#include "ring/ring_gens.h"
 #include "ring/ring_internal.h"
-#include "ring/ring_spsc.h"
 
 #define PRODUCER FPI_RING_PRODUCER
 #define CONSUMER FPI_RING_CONSUMER
 
-/* Of a side that nobody sleeps on while the other side has a wake-up. */
-static fp_wakeup nobody;
+/* Of a side that nobody sleeps on: always empty. */
+fp_wakeup fpi_ring_nobody;
 
 FPI_INLINE int32_t signal_after(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
 {
 	if (FPI_LIKELY(got > 0))
 		fpi_wakeup_signal(r->wake[side]);
 	return got;
-}
-
-/* ---- single elements ---- */
-
-int fpi_ring_enqueue_one_waking(fp_ring *r, uint64_t elem)
-{
-	int done = r->prod_kind == FPI_RING_INDEX8_WAKES ? fpi_spsc_enqueue_one(r, elem) :
-							   fpi_gens_enqueue_one(r, elem);
-
-	if (FPI_LIKELY(done))
-		fpi_wakeup_signal(r->wake[CONSUMER]);
-	return done;
-}
-
-int fpi_ring_dequeue_one_waking(fp_ring *r, uint64_t *elem)
-{
-	int done = r->cons_kind == FPI_RING_INDEX8_WAKES ? fpi_spsc_dequeue_one(r, elem) :
-							   fpi_gens_dequeue_one(r, elem);
-
-	if (FPI_LIKELY(done))
-		fpi_wakeup_signal(r->wake[PRODUCER]);
-	return done;
 }
 
 /* ---- bursts and spans ---- */
@@ -85,17 +62,8 @@ static int32_t waking_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
 	return signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
 }
 
-static uint8_t waking_kind(uint8_t kind)
-{
-	if (kind == FPI_RING_INDEX8)
-		return FPI_RING_INDEX8_WAKES;
-	return kind == FPI_RING_GENS8 ? FPI_RING_GENS8_WAKES : FPI_RING_CALL;
-}
-
 void fpi_ring_wake_ops(fp_ring *r)
 {
-	r->prod_kind = waking_kind(r->raw_kind[PRODUCER]);
-	r->cons_kind = waking_kind(r->raw_kind[CONSUMER]);
 	r->inner.enqueue[0] = r->inner.enqueue[1] = waking_enqueue;
 	r->inner.dequeue[0] = r->inner.dequeue[1] = waking_dequeue;
 	r->inner.commit_enqueue = waking_commit_enqueue;
@@ -113,7 +81,7 @@ void fpi_ring_wake_closed(fp_ring *r)
 
 static fp_wakeup *own_wakeup(const fp_ring *r, uint32_t side)
 {
-	return r->own ? &r->own[side] : &nobody;
+	return r->own ? &r->own[side] : &fpi_ring_nobody;
 }
 
 static int is_foreign(const fp_ring *r, uint32_t side)
@@ -148,9 +116,9 @@ static int set_wakeup(fp_ring *r, uint32_t side, fp_wakeup *w)
 		fpi_wakeup_unbind(r->wake[side]);
 	r->wake[side] = w ? w : own_wakeup(r, side);
 	if (!r->wake[other])
-		r->wake[other] = &nobody;
+		r->wake[other] = &fpi_ring_nobody;
 	/* Without anybody to wake the ring is as it was made. */
-	if (r->wake[0] == &nobody && r->wake[1] == &nobody)
+	if (r->wake[0] == &fpi_ring_nobody && r->wake[1] == &fpi_ring_nobody)
 		r->wake[0] = r->wake[1] = NULL;
 	fpi_ring_choose_ops(r);
 	return 0;

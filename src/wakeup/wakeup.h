@@ -88,23 +88,27 @@ void fpi_wakeup_unbind(fp_wakeup *w);
 int fpi_wakeup_signal_slow(fp_wakeup *w, uint64_t state);
 
 /*
- * Wakes who sleeps, after something was published: the order of the publication (a
- * release at least) and of this load is the whole cost on the common path.
+ * The first half of a signal, after something was published: the state, 0 if there is
+ * nobody to wake. The order of the publication (a release at least) and of this load is
+ * the whole cost on the common path.
  */
-FPI_INLINE int fpi_wakeup_signal(fp_wakeup *w)
+FPI_INLINE uint64_t fpi_wakeup_sleepers(const fp_wakeup *w)
 {
-	uint64_t state;
-
 	/*
 	 * Partner: the sleeper's membarrier (WAKE_ANNOUNCE, then the barrier, then its
 	 * second look), which makes of this a fence. In FENCE mode the state is never 0
 	 * and the slow half has the fence.
 	 */
 	FPI_COMPILER_FENCE();
-	state = FPI_LOAD(&w->state, FPI_RELAXED);
-	if (FPI_LIKELY(state == 0))
-		return 0;
-	return fpi_wakeup_signal_slow(w, state);
+	return FPI_LOAD(&w->state, FPI_RELAXED);
+}
+
+/* Wakes who sleeps. */
+FPI_INLINE int fpi_wakeup_signal(fp_wakeup *w)
+{
+	uint64_t state = fpi_wakeup_sleepers(w);
+
+	return FPI_LIKELY(state == 0) ? 0 : fpi_wakeup_signal_slow(w, state);
 }
 
 /* The same for something that concerns every waiter, whatever the kind: a close. */
