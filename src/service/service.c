@@ -84,8 +84,9 @@ static int read_opts(fp_service_opts *o, const fp_service_opts *opts)
 	int err = fpi_opts_read(o, sizeof(*o), SERVICE_OPTS_FIRST, opts);
 
 	if (err)
-		return fpi_refuse(err, "fp_service_create: options missing, misaligned or "
-				       "of a size this library does not know");
+		return fpi_refuse(err,
+				  "fp_service_create: options missing, misaligned or "
+				  "of a size this library does not know");
 	if (o->flags & ~(uint32_t)SERVICE_FLAGS)
 		return fpi_refuse(-EOPNOTSUPP, "fp_service_create: unknown flags %#x",
 				  o->flags);

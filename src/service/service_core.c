@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cores: create, destroy, start, stop, run, statistics. The loop is in service_loop.c,
+ * Cores: create, destroy, start, stop, run. The loop is in service_loop.c,
  * the thread that a core makes for itself in service_thread.c.
  *
  *     STOPPED --start, run--> RUNNING --stop--> STOPPING --leave--> STOPPED
@@ -130,8 +130,8 @@ static int read_opts(fp_service_core_opts *o, const fp_service_core_opts *opts)
 		return fpi_refuse(err, "fp_service_core_create: options misaligned or of "
 				       "a size this library does not know");
 	if (o->flags & ~(uint32_t)CORE_FLAGS)
-		return fpi_refuse(-EOPNOTSUPP, "fp_service_core_create: unknown flags %#x",
-				  o->flags);
+		return fpi_refuse(-EOPNOTSUPP,
+				  "fp_service_core_create: unknown flags %#x", o->flags);
 	if (o->policy > LIBFP_SERVICE_CORE_POLICY_IDLE ||
 	    o->idle > LIBFP_SERVICE_CORE_SPIN)
 		return fpi_refuse(-EOPNOTSUPP,
@@ -224,8 +224,9 @@ int fp_service_core_create(const fp_service_core_opts *opts, fp_service_core **o
 	set_options(c, &o);
 	err = fpi_registry_reserve(&core_names, &c->name, o.name, c);
 	if (err) {
-		fpi_refuse(err, "fp_service_core_create: name '%.64s' is taken, empty or "
-				"too long",
+		fpi_refuse(err,
+			   "fp_service_core_create: name '%.64s' is taken, empty or "
+			   "too long",
 			   o.name);
 		fpi_mem_free(&mem);
 		return err;
@@ -365,9 +366,9 @@ static int first_snapshot(fp_service_core *c)
 			 c->n_maps * sizeof(struct fpi_service_binding *);
 	struct fpi_service_snapshot *s;
 
-	c->next_snapshot = fpi_core_alloc(c, bytes,
-					  offsetof(struct fpi_service_snapshot, block),
-					  FPI_BLOCK_SNAPSHOT);
+	c->next_snapshot =
+		fpi_core_alloc(c, bytes, offsetof(struct fpi_service_snapshot, block),
+			       FPI_BLOCK_SNAPSHOT);
 	if (!c->next_snapshot)
 		return -ENOMEM;
 	c->gen++;
@@ -520,70 +521,12 @@ int fp_service_core_stop(fp_service_core *core, uint64_t timeout_ns)
 	}
 	fpi_services_unlock();
 	if (err == -ETIMEDOUT)
-		return fpi_refuse(err, "fp_service_core_stop: core '%s' is still inside %s",
+		return fpi_refuse(err,
+				  "fp_service_core_stop: core '%s' is still inside %s",
 				  label, where);
 	if (err != -EINPROGRESS)
 		fpi_core_join(core);
 	return err;
-}
-
-/* ---- statistics ---- */
-
-struct fpi_core_counters fpi_core_counters(const fp_service_core *c)
-{
-	return (struct fpi_core_counters){
-		.loops = FPI_LOAD(&c->loops, FPI_RELAXED),
-		.idle_loops = FPI_LOAD(&c->idle_loops, FPI_RELAXED),
-		.busy_cycles = FPI_LOAD(&c->busy_cycles, FPI_RELAXED),
-		.idle_cycles = FPI_LOAD(&c->idle_cycles, FPI_RELAXED),
-		.sleeps = FPI_LOAD(&c->sleeps, FPI_RELAXED),
-		.naps = FPI_LOAD(&c->naps, FPI_RELAXED),
-		.wakes = FPI_LOAD(&c->wakes, FPI_RELAXED),
-		.late = FPI_LOAD(&c->late_wakes, FPI_RELAXED),
-	};
-}
-
-int fp_service_core_get_stats(fp_service_core *core, fp_service_core_stats *io)
-{
-	int err = fpi_core_check(core);
-	fp_service_core_stats s = { 0 };
-	struct fpi_core_counters k;
-	uint64_t hz;
-
-	if (err || !io)
-		return err ? err : -EINVAL;
-	hz = core->cycles_on ? fpi_cycle_hz() : 0;
-	fpi_services_lock();
-	k = fpi_core_counters(core);
-	s.flags = core->granted | (core->lent ? LIBFP_SERVICE_CORE_IS_LENT : 0);
-	s.state = core->state;
-	if (s.state == LIBFP_SERVICE_CORE_RUNNING && FPI_LOAD(&core->asleep, FPI_RELAXED))
-		s.state = LIBFP_SERVICE_CORE_ASLEEP;
-	s.loops = k.loops - core->base.loops;
-	s.idle_loops = k.idle_loops - core->base.idle_loops;
-	s.busy_cycles = k.busy_cycles - core->base.busy_cycles;
-	s.idle_cycles = k.idle_cycles - core->base.idle_cycles;
-	s.cycle_hz = hz;
-	s.sleeps = k.sleeps - core->base.sleeps;
-	s.naps = k.naps - core->base.naps;
-	s.wakes = k.wakes - core->base.wakes;
-	s.late_wakes = k.late - core->base.late;
-	s.services = core->n_maps;
-	s.thread_id = core->thread_id;
-	fpi_services_unlock();
-	return fpi_stats_write(io, &s, sizeof(s));
-}
-
-int fp_service_core_reset_stats(fp_service_core *core)
-{
-	int err = fpi_core_check(core);
-
-	if (err)
-		return err;
-	fpi_services_lock();
-	core->base = fpi_core_counters(core);
-	fpi_services_unlock();
-	return 0;
 }
 
 /* ---- everything at once ---- */

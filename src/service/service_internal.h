@@ -132,9 +132,9 @@ struct fp_service {
 	fp_service_run_fn run;
 	void *user;
 	uint32_t flags;
-	uint32_t cycles;	  /* LIBFP_SERVICE_CYCLES_... */
+	uint32_t cycles; /* LIBFP_SERVICE_CYCLES_... */
 	uint32_t generation;
-	fpi_atomic_u32 runnable;  /* ready and started */
+	fpi_atomic_u32 runnable; /* ready and started */
 	fpi_atomic_u64 deadline; /* 0: none */
 
 	fp_wakeup wakeup;
@@ -154,7 +154,7 @@ struct fp_service {
 	fp_service_released_fn released FPI_OWN_LINES;
 	uint8_t ready;
 	uint8_t started;
-	uint8_t dying; /* destroy has begun */
+	uint8_t dying;	     /* destroy has begun */
 	uint32_t waiters;    /* threads in stop, unmap, destroy */
 	uint64_t references; /* by lookup and lists */
 	uint64_t watch_calls, watch_since;
@@ -191,7 +191,7 @@ struct fp_service_core {
 
 	/* Written by the core, read by control. */
 	fpi_atomic_ptr cur FPI_OWN_LINES; /* the service it is in, or itself, or NULL */
-	fpi_atomic_u64 ack;		  /* generation of its snapshot; all: not in a loop */
+	fpi_atomic_u64 ack; /* generation of its snapshot; all: not in a loop */
 	fpi_atomic_u64 loops;
 	fpi_atomic_u64 idle_loops;
 	fpi_atomic_u64 busy_cycles;
@@ -224,7 +224,7 @@ struct fp_service_core {
 	uint8_t lent;
 	uint8_t starting; /* a thread is inside its start */
 	uint8_t joinable;
-	uint32_t state; /* LIBFP_SERVICE_CORE_STOPPED, _RUNNING or _STOPPING */
+	uint32_t state;	  /* LIBFP_SERVICE_CORE_STOPPED, _RUNNING or _STOPPING */
 	uint32_t granted; /* LIBFP_SERVICE_CORE_GOT_... */
 	int64_t thread_id;
 	fpi_atomic_u32 set_up; /* its thread has tried all attributes */
@@ -236,11 +236,11 @@ struct fp_service_core {
 	fpi_atomic_ptr blocks;	   /* struct fpi_block: all of its memory */
 	struct fpi_block *retired; /* of these, waiting for ack */
 	struct fpi_service_snapshot *next_snapshot; /* made for a change in progress */
-	struct fpi_service_snapshot stop;	    /* what a core that is told to stop reads */
 	struct fpi_core_counters base;		    /* at the last reset */
 	fp_service_core *next, *prev;
 	struct fpi_name name;
 	struct fpi_mem mem;
+	struct fpi_service_snapshot stop; /* what a core that is told to stop reads */
 };
 
 /* ---- what is one for all; service.c ---- */
@@ -253,7 +253,8 @@ struct fpi_services {
 	fp_service *dying; /* destroyed inside a service, not free yet */
 	uint64_t biased;   /* biased bindings that nobody saw their core leave */
 	uint64_t retired;  /* sequence of the latest retired binding */
-	uint64_t fenced[2]; /* ... of the latest before a fence; [1] before a membarrier */
+	uint64_t
+		fenced[2]; /* ... of the latest before a fence; [1] before a membarrier */
 	uint64_t cores_made;
 	fpi_atomic_u32 pending; /* dying or biased: who passes has something to do */
 };
@@ -326,9 +327,9 @@ void fpi_service_pause(uint64_t waited_ns);
 
 /* ---- counters; service_stats.c; under the lock ---- */
 
-void fpi_counters_add(struct fpi_service_counters *to, const struct fpi_service_counters *k);
+void fpi_counters_add(struct fpi_service_counters *to,
+		      const struct fpi_service_counters *k);
 struct fpi_service_counters fpi_binding_counters(const struct fpi_service_binding *b);
-struct fpi_core_counters fpi_core_counters(const fp_service_core *c);
 
 /* ---- the loop; service_loop.c and service_idle.c ---- */
 

@@ -204,11 +204,11 @@ FPI_INLINE int run_over(fp_service_core *c, const struct fpi_service_snapshot *s
 	return CHANGED;
 }
 
-#define LOOP(name, exchange, measuring)                                               \
-	static int name(fp_service_core *c, const struct fpi_service_snapshot *s,     \
-			uint64_t until)                                               \
-	{                                                                             \
-		return run_over(c, s, until, exchange, measuring);                    \
+#define LOOP(name, exchange, measuring)                                           \
+	static int name(fp_service_core *c, const struct fpi_service_snapshot *s, \
+			uint64_t until)                                           \
+	{                                                                         \
+		return run_over(c, s, until, exchange, measuring);                \
 	}
 
 LOOP(plain, 0, 0)
@@ -237,8 +237,8 @@ int fpi_core_loop(fp_service_core *c, uint64_t until)
 {
 	for (;;) {
 		const struct fpi_service_snapshot *s = take_snapshot(c);
-		int measured = (s->flags & (FPI_SNAPSHOT_SAMPLED | FPI_SNAPSHOT_EXACT)) !=
-			       0;
+		int measured =
+			(s->flags & (FPI_SNAPSHOT_SAMPLED | FPI_SNAPSHOT_EXACT)) != 0;
 		int why;
 
 		if (s->flags & FPI_SNAPSHOT_STOP)

@@ -216,10 +216,11 @@ void fpi_core_reclaim(fp_service_core *c)
 		}
 		*link = block->retired_next;
 		if (block->kind == FPI_BLOCK_BINDING)
-			binding_gone((struct fpi_service_binding
-					      *)(void *)((char *)block -
-							 offsetof(struct fpi_service_binding,
-								  block)));
+			binding_gone(
+				(struct fpi_service_binding
+					 *)(void *)((char *)block -
+						    offsetof(struct fpi_service_binding,
+							     block)));
 		fpi_core_free(c, block);
 	}
 }

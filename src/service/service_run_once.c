@@ -98,8 +98,8 @@ static int run_serialised(fp_service *s, int32_t *rc)
 	 * Acquire: what the last owner did; partners SERVICE_RELEASE_*. Seq_cst: before
 	 * the look at the gates; partner SERVICE_STOP_FENCE.
 	 */
-	if (owner || !FPI_CAS(&s->owner, &owner, FPI_SERVICE_APP,
-			      FPI_MO(SERVICE_ENTER, SEQ_CST)))
+	if (owner ||
+	    !FPI_CAS(&s->owner, &owner, FPI_SERVICE_APP, FPI_MO(SERVICE_ENTER, SEQ_CST)))
 		return -EBUSY;
 	FPI_STEP(SERVICE_ENTERED);
 	if (FPI_LOAD(&s->runnable, FPI_MO(SERVICE_RUNNABLE, SEQ_CST))) {
@@ -120,8 +120,8 @@ static int run_serialised(fp_service *s, int32_t *rc)
 static int run_parallel(fp_service *s, int32_t *rc)
 {
 	/* Seq_cst: before the look at the gates. Partner: SERVICE_STOP_FENCE. */
-	uint64_t number = FPI_FETCH_ADD(&s->enters, 1,
-					FPI_MO(SERVICE_ENTER_PARALLEL, SEQ_CST));
+	uint64_t number =
+		FPI_FETCH_ADD(&s->enters, 1, FPI_MO(SERVICE_ENTER_PARALLEL, SEQ_CST));
 	int err = 0;
 
 	FPI_STEP(SERVICE_ENTERED);

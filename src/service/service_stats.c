@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counters and lists of services.
+ * Counters and lists of services and cores.
  *
  * Every binding counts for itself, written by its core alone; fp_service_run_once() has
  * counters in the service. When a binding is freed its counters are added to those of the
@@ -20,7 +20,8 @@
 
 /* ---- sums ---- */
 
-void fpi_counters_add(struct fpi_service_counters *to, const struct fpi_service_counters *k)
+void fpi_counters_add(struct fpi_service_counters *to,
+		      const struct fpi_service_counters *k)
 {
 	to->calls += k->calls;
 	to->idle += k->idle;
@@ -31,7 +32,8 @@ void fpi_counters_add(struct fpi_service_counters *to, const struct fpi_service_
 		to->longest = k->longest;
 }
 
-static void subtract(struct fpi_service_counters *from, const struct fpi_service_counters *k)
+static void subtract(struct fpi_service_counters *from,
+		     const struct fpi_service_counters *k)
 {
 	from->calls -= k->calls;
 	from->idle -= k->idle;
@@ -215,6 +217,65 @@ int fp_service_get_map_stats(fp_service *service, fp_service_core *core,
 	}
 	fpi_services_unlock();
 	return m ? fpi_stats_write(io, &s, sizeof(s)) : -ENOENT;
+}
+
+/* ---- statistics of a core ---- */
+
+static struct fpi_core_counters core_counters(const fp_service_core *c)
+{
+	return (struct fpi_core_counters){
+		.loops = FPI_LOAD(&c->loops, FPI_RELAXED),
+		.idle_loops = FPI_LOAD(&c->idle_loops, FPI_RELAXED),
+		.busy_cycles = FPI_LOAD(&c->busy_cycles, FPI_RELAXED),
+		.idle_cycles = FPI_LOAD(&c->idle_cycles, FPI_RELAXED),
+		.sleeps = FPI_LOAD(&c->sleeps, FPI_RELAXED),
+		.naps = FPI_LOAD(&c->naps, FPI_RELAXED),
+		.wakes = FPI_LOAD(&c->wakes, FPI_RELAXED),
+		.late = FPI_LOAD(&c->late_wakes, FPI_RELAXED),
+	};
+}
+
+int fp_service_core_get_stats(fp_service_core *core, fp_service_core_stats *io)
+{
+	int err = fpi_core_check(core);
+	fp_service_core_stats s = { 0 };
+	struct fpi_core_counters k;
+	uint64_t hz;
+
+	if (err || !io)
+		return err ? err : -EINVAL;
+	hz = core->cycles_on ? fpi_cycle_hz() : 0;
+	fpi_services_lock();
+	k = core_counters(core);
+	s.flags = core->granted | (core->lent ? LIBFP_SERVICE_CORE_IS_LENT : 0);
+	s.state = core->state;
+	if (s.state == LIBFP_SERVICE_CORE_RUNNING && FPI_LOAD(&core->asleep, FPI_RELAXED))
+		s.state = LIBFP_SERVICE_CORE_ASLEEP;
+	s.loops = k.loops - core->base.loops;
+	s.idle_loops = k.idle_loops - core->base.idle_loops;
+	s.busy_cycles = k.busy_cycles - core->base.busy_cycles;
+	s.idle_cycles = k.idle_cycles - core->base.idle_cycles;
+	s.cycle_hz = hz;
+	s.sleeps = k.sleeps - core->base.sleeps;
+	s.naps = k.naps - core->base.naps;
+	s.wakes = k.wakes - core->base.wakes;
+	s.late_wakes = k.late - core->base.late;
+	s.services = core->n_maps;
+	s.thread_id = core->thread_id;
+	fpi_services_unlock();
+	return fpi_stats_write(io, &s, sizeof(s));
+}
+
+int fp_service_core_reset_stats(fp_service_core *core)
+{
+	int err = fpi_core_check(core);
+
+	if (err)
+		return err;
+	fpi_services_lock();
+	core->base = core_counters(core);
+	fpi_services_unlock();
+	return 0;
 }
 
 /* ---- lists ---- */

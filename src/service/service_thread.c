@@ -135,8 +135,9 @@ int fpi_core_make_thread(fp_service_core *c)
 	c->thread = thread;
 	fpi_services_unlock();
 	if (err)
-		return fpi_refuse(err, "fp_service_core_start: no thread, or its stack is "
-				       "too small");
+		return fpi_refuse(err,
+				  "fp_service_core_start: no thread, or its stack is "
+				  "too small");
 	return 0;
 }
 

@@ -157,8 +157,7 @@ void fpi_service_pause(uint64_t waited_ns)
 	if (waited_ns < FIRST_NS + SPIN_NS)
 		fpi_cpu_relax();
 	else /* not a cancellation point, as the calls of libc that sleep are */
-		fpi_futex_wait_until(&nobody, 0, FPI_FUTEX_ANY,
-				     fpi_now_ns() + SLEEP_NS);
+		fpi_futex_wait_until(&nobody, 0, FPI_FUTEX_ANY, fpi_now_ns() + SLEEP_NS);
 }
 
 static void describe(fp_service *s, const fp_service_core *c, char *where, size_t size)

@@ -318,7 +318,8 @@ static void churn(int cores_wanted, int with_meddler, uint64_t *seed)
 	struct control k[CONTROLS + 1];
 	fp_service *meddler = NULL;
 
-	fpt_where("%d cores%s", cores_wanted, with_meddler ? ", changes from inside" : "");
+	fpt_where("%d cores%s", cores_wanted,
+		  with_meddler ? ", changes from inside" : "");
 	make_cores(cores_wanted);
 	for (int i = 0; i < SEATS; i++)
 		pthread_mutex_init(&seats[i].lock, NULL);
@@ -335,8 +336,8 @@ static void churn(int cores_wanted, int with_meddler, uint64_t *seed)
 	for (int i = 0; i <= CONTROLS; i++) {
 		k[i].seed = fpt_random(seed) | 1;
 		k[i].operations = i < CONTROLS ? operations : operations / 64;
-		CHECK_EQ(pthread_create(&k[i].thread, NULL, i < CONTROLS ? control : restart,
-					&k[i]),
+		CHECK_EQ(pthread_create(&k[i].thread, NULL,
+					i < CONTROLS ? control : restart, &k[i]),
 			 0);
 	}
 	for (int i = 0; i <= CONTROLS; i++)
