@@ -52,7 +52,8 @@ typedef struct fp_service_core fp_service_core;
  * The function of a service. `user` is fp_service_opts.user.
  *
  * Returns 0 or above: it has worked; -EAGAIN: there was nothing to do; another negative
- * value: an error, which is counted, and the service goes on.
+ * value: an error, which is counted, and the service goes on. A core sleeps only when all
+ * of its services say -EAGAIN.
  *
  * Runs on a thread of a core it is mapped to, or inside fp_service_run_once(). May call
  * anything of the library but fp_service_core_run(), and
@@ -185,7 +186,7 @@ typedef struct fp_service_core_stats {
 	uint64_t cycle_hz;     /* ticks per second; 0: cycles were never on */
 	uint64_t sleeps;     /* times it went to sleep, naps included */
 	uint64_t naps;	     /* of these, the short first ones */
-	uint64_t wakes;	     /* sleeps that a signal ended */
+	uint64_t wakes;	     /* sleeps that a signal ended, or kept from beginning */
 	uint64_t late_wakes; /* sleeps that ended more than 1 ms after a deadline */
 	uint64_t services;   /* mapped services */
 	int64_t thread_id;   /* kernel's id of the thread in the loop; 0: none */
@@ -243,7 +244,7 @@ LIBFP_API int fp_service_create(const fp_service_opts *opts, fp_service **out);
  *           flag; -ETIMEDOUT: it is stopped and unmapped, a thread is still inside (the
  *           log names the core), call again; -EINPROGRESS: called inside a service: the
  *           handle must not be used any more, and the library frees it and calls
- *           `released` once no thread is inside.
+ *           `released` once no thread is inside; -ENOMEM: nothing changed.
  * Threads:  one, with no other call on this service.
  * Progress: blocking.
  * Since:    0.9
@@ -637,7 +638,7 @@ LIBFP_API int fp_service_core_stop(fp_service_core *core, uint64_t timeout_ns);
  *
  * timeout_ns: how long to run; 0: one loop; LIBFP_FOREVER: until stopped.
  * Returns:  0: stopped; -ETIMEDOUT: the time is over; -EALREADY: it runs elsewhere;
- *           -EDEADLK: called inside a service; -EINVAL: core is NULL; -ECHILD.
+ *           -EDEADLK: called inside a service; -EINVAL: core is NULL; -ENOMEM; -ECHILD.
  * Threads:  any.
  * Progress: blocking.
  * Since:    0.9

@@ -21,7 +21,8 @@
  * finds the bit. A deadline that was over when the pass began has been met by it.
  *
  * A pass that found a serialised service busy has not looked for it. Who is inside may
- * have looked before the announcement, so the core naps and looks again.
+ * have looked before the announcement, so the core naps and looks again, as long as that
+ * lasts; without membarriers, which would disturb who works.
  *
  * cur. While a core touches wake-ups and deadlines of services, cur names the core
  * itself. It does so only if its snapshot is still the latest after that was published:
@@ -76,7 +77,7 @@ static void end_look(fp_service_core *c)
 
 static int is_wakeable(const fp_service *s)
 {
-	return (s->flags & LIBFP_SERVICE_WAKEABLE) || fpi_wakeup_in_use(&s->wakeup);
+	return (s->flags & LIBFP_SERVICE_WAKEABLE) || fpi_wakeup_is_bound(&s->wakeup);
 }
 
 static int all_wakeable(const struct fpi_service_snapshot *s)
@@ -92,7 +93,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void announce(fp_service_core *c, const struct fpi_service_snapshot *s)
+static void announce(fp_service_core *c, const struct fpi_service_snapshot *s, int busy)
 {
 	struct fpi_core_idle *idle = &c->idle;
 
@@ -104,7 +105,11 @@ static void announce(fp_service_core *c, const struct fpi_service_snapshot *s)
 	fpi_wakeup_cores_announce(&c->wakeup, c->bit);
 	for (uint32_t i = 0; i < s->n; i++)
 		fpi_wakeup_cores_announce(&s->b[i]->service->wakeup, c->bit);
-	if (!idle->napped)
+	if (!c->nap_ns)
+		idle->napped = 1;
+	if (busy)
+		idle->limit = LIBFP_SERVICE_CORE_NAP_DEFAULT;
+	else if (!idle->napped)
 		idle->limit = c->nap_ns;
 	else if (!all_wakeable(s))
 		idle->limit = c->unwakeable_ns;
@@ -194,8 +199,12 @@ static void go_to_sleep(fp_service_core *c, const struct fpi_service_snapshot *s
 	if (limit != FPI_NO_DEADLINE)
 		wake_at = least(wake_at, fpi_deadline(now, limit));
 	wake_at = least(wake_at, until);
-	if (wake_at > now)
+	if (wake_at > now) {
 		sleep_until(c, wake_at, deadline);
+	} else {
+		idle->announced_at = 0;
+		idle->napped = 1;
+	}
 }
 
 /* Whether it is time for the next rung. */
@@ -230,6 +239,6 @@ void fpi_core_idle(fp_service_core *c, const struct fpi_service_snapshot *s, int
 		c->idle.napped = 1; /* no clock any more until there is work */
 		sched_yield();
 	} else {
-		announce(c, s);
+		announce(c, s, busy);
 	}
 }

@@ -314,6 +314,11 @@ int fpi_binding_left(struct fpi_service_binding *b);
 int fpi_service_inside(fp_service *s, const fp_service_core *c);
 /* Under the lock: whether a retired binding may be seen left after a barrier only. */
 int fpi_service_needs_barrier(const fp_service *s);
+/*
+ * Under the lock, which it may give up meanwhile: ends the biases of retired bindings, if
+ * their cores are outside now. The others end theirs when they come out.
+ */
+void fpi_service_settle(fp_service *s);
 /* Not under the lock. */
 void fpi_services_barrier(void);
 /*

@@ -13,8 +13,9 @@
  * it, the direct binding is retired and the core gets a serial one, whose entry takes the
  * word for each call. The bias falls when the core makes its first serial call, being
  * past the direct one then; or when somebody has seen that it is outside (fpi_binding_
- * left()), and never for another reason: that no binding is left does not say that the
- * core has left it. Until then the others find the service busy and go on. A service goes
+ * left()), which every call that opens a gate or maps tries, since the core may sleep. It
+ * never falls for another reason: that no binding is in use does not say that the core
+ * has left it. Until then the others find the service busy and go on. A service goes
  * back to a direct binding by a stop and a start only, if nobody holds the word then and
  * no older bias is about.
  *
@@ -320,6 +321,7 @@ int fp_service_start(fp_service *service)
 		return err;
 	fpi_services_lock();
 	err = fpi_service_start_locked(service);
+	fpi_service_settle(service);
 	fpi_services_unlock();
 	return refused(err, "fp_service_start");
 }
@@ -348,6 +350,7 @@ int fp_service_set_ready(fp_service *service, uint32_t ready, uint64_t timeout_n
 	fpi_services_lock();
 	err = change_gate(service, &service->ready, (uint8_t)ready);
 	if (err || ready) {
+		fpi_service_settle(service);
 		fpi_services_unlock();
 		return refused(err, "fp_service_set_ready");
 	}
@@ -482,6 +485,7 @@ int fp_service_map(fp_service *service, fp_service_core *core)
 		return err;
 	fpi_services_lock();
 	err = fpi_service_map_locked(service, core);
+	fpi_service_settle(service);
 	fpi_services_unlock();
 	return refused(err, "fp_service_map");
 }

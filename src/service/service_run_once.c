@@ -28,20 +28,15 @@
 
 static FPI_COLD int end_bias(fp_service *s)
 {
-	int err, barrier;
+	int err;
 
 	fpi_services_lock();
 	err = fpi_service_serialise(s);
-	barrier = !err && fpi_service_inside(s, NULL) && fpi_service_needs_barrier(s);
+	if (!err)
+		fpi_service_settle(s);
 	fpi_services_unlock();
 	if (err)
 		return fpi_refuse(err, "fp_service_run_once: no memory for a binding");
-	if (barrier) {
-		fpi_services_barrier();
-		fpi_services_lock();
-		fpi_service_inside(s, NULL); /* drops it if the core is outside */
-		fpi_services_unlock();
-	}
 	return 0;
 }
 

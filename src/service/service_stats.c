@@ -240,11 +240,15 @@ int fp_service_core_get_stats(fp_service_core *core, fp_service_core_stats *io)
 	int err = fpi_core_check(core);
 	fp_service_core_stats s = { 0 };
 	struct fpi_core_counters k;
+	int measured;
 	uint64_t hz;
 
 	if (err || !io)
 		return err ? err : -EINVAL;
-	hz = core->cycles_on ? fpi_cycle_hz() : 0;
+	fpi_services_lock();
+	measured = core->cycles_on;
+	fpi_services_unlock();
+	hz = measured ? fpi_cycle_hz() : 0;
 	fpi_services_lock();
 	k = core_counters(core);
 	s.flags = core->granted | (core->lent ? LIBFP_SERVICE_CORE_IS_LENT : 0);

@@ -150,6 +150,26 @@ void fpi_services_barrier(void)
 	fpi_services_unlock();
 }
 
+/* Whether an older bias keeps others out. Drops those of cores that have left. */
+static int has_old_bias(fp_service *s)
+{
+	int has = 0;
+
+	for (struct fpi_service_binding *b = s->bindings; b; b = b->next)
+		has |= b->biased && b->block.gen && !fpi_binding_left(b);
+	return has;
+}
+
+void fpi_service_settle(fp_service *s)
+{
+	if (!has_old_bias(s) || !fpi_service_needs_barrier(s))
+		return;
+	fpi_services_unlock();
+	fpi_services_barrier();
+	fpi_services_lock();
+	has_old_bias(s);
+}
+
 void fpi_service_pause(uint64_t waited_ns)
 {
 	uint32_t nobody = 0;

@@ -114,10 +114,26 @@ int fpi_wakeup_bind(fp_wakeup *w)
 	return 0;
 }
 
+int fpi_wakeup_is_bound(const fp_wakeup *w)
+{
+	return (uint32_t)FPI_LOAD(&w->bound, FPI_RELAXED) != 0;
+}
+
 void fpi_wakeup_unbind(fp_wakeup *w)
 {
+	uint64_t unit = 1;
+
+	if (w->kind == FPI_WAKEUP_CORES) {
+		/*
+		 * A core may sleep without limit because of this object. It is told to
+		 * look again, and until then the wake-up is in use.
+		 */
+		unit = FPI_WAKEUP_UNBINDING;
+		FPI_FETCH_ADD(&w->bound, unit - 1, FPI_RELAXED);
+		fpi_wakeup_signal(w);
+	}
 	/* Release: the object's signals, to the thread that destroys. */
-	FPI_FETCH_SUB(&w->bound, 1, FPI_MO(WAKE_UNBIND, RELEASE));
+	FPI_FETCH_SUB(&w->bound, unit, FPI_MO(WAKE_UNBIND, RELEASE));
 }
 
 int fp_wakeup_destroy(fp_wakeup *wakeup)
@@ -162,7 +178,7 @@ int fp_wakeup_get_stats(const fp_wakeup *wakeup, fp_wakeup_stats *io)
 	if (wakeup->kind != FPI_WAKEUP_CORES)
 		s.waiting =
 			FPI_LOAD(&wakeup->state, FPI_RELAXED) & FPI_WAKEUP_WAITERS_MAX;
-	s.bound = FPI_LOAD(&wakeup->bound, FPI_RELAXED);
+	s.bound = (uint32_t)FPI_LOAD(&wakeup->bound, FPI_RELAXED);
 	s.sleeps = FPI_LOAD(&wakeup->sleeps, FPI_RELAXED);
 	s.wakes = FPI_LOAD(&wakeup->wakes, FPI_RELAXED);
 	s.spurious = FPI_LOAD(&wakeup->spurious, FPI_RELAXED);

@@ -31,6 +31,8 @@ enum fpi_wakeup_kind {
 	FPI_WAKEUP_CORES, /* of a service or a core: wakes the cores in its mask */
 };
 
+#define FPI_WAKEUP_UNBINDING (1ull << 32)
+
 #define FPI_WAKEUP_WAITER 1ull
 #define FPI_WAKEUP_WAITERS_MAX ((1ull << 24) - 1)
 #define FPI_WAKEUP_FOR_ALL (1ull << 24) /* added by a waiter that wants all woken */
@@ -54,8 +56,8 @@ struct fp_wakeup {
 	fpi_atomic_u64 spurious;
 	fpi_atomic_u64 fallback_polls;
 	fpi_atomic_u64 fd_writes;
-	fpi_atomic_u64 bound;
-	struct fpi_mem mem; /* none: part of another object */
+	fpi_atomic_u64 bound; /* objects, and UNBINDING for each that is letting go */
+	struct fpi_mem mem;   /* none: part of another object */
 } FPI_OWN_LINES;
 
 /* ---- life; wakeup.c ---- */
@@ -81,6 +83,9 @@ int fpi_wakeup_in_use(const fp_wakeup *w);
 /* An object that signals it: keeps it from being destroyed. -ECHILD: a child's. */
 int fpi_wakeup_bind(fp_wakeup *w);
 void fpi_wakeup_unbind(fp_wakeup *w);
+
+/* Whether an object signals it: for a core that is going to sleep. */
+int fpi_wakeup_is_bound(const fp_wakeup *w);
 
 /* ---- signalling; wakeup_count.c ---- */
 

@@ -432,6 +432,28 @@ static void sleeping_cores_are_woken(void)
 	end_core(c);
 }
 
+static void a_sleeping_core_keeps_nobody_out(void)
+{
+	struct counter k = { .returns = -EAGAIN };
+	fp_service *s = make(&k, NULL, LIBFP_SERVICE_WAKEABLE);
+	fp_service_core *a = make_core(NULL), *b = make_core(NULL);
+	fp_service_map_stats ms = { .size = sizeof(ms) };
+	uint64_t wakes;
+
+	CHECK_EQ(fp_service_map(s, a) + fp_service_start(s), 0);
+	CHECK_EQ(fp_service_core_start(a) + fp_service_core_start(b), 0);
+	await_asleep(a);
+	wakes = core_stats_of(a).wakes;
+	CHECK_EQ(fp_service_map(s, b), 0);
+	do
+		CHECK_EQ(fp_service_get_map_stats(s, b, &ms), 0);
+	while (ms.calls == 0);
+	CHECK_EQ(core_stats_of(a).wakes, wakes);
+	end(s);
+	end_core(a);
+	end_core(b);
+}
+
 static void unwakeable_services_are_called_every_millisecond(void)
 {
 	struct counter k = { .returns = -EAGAIN };
@@ -551,6 +573,7 @@ int main(int argc, char **argv)
 		FPT_CASE(defaults_start_everything),
 		FPT_CASE(a_core_runs_on_a_lent_thread),
 		FPT_CASE(sleeping_cores_are_woken),
+		FPT_CASE(a_sleeping_core_keeps_nobody_out),
 		FPT_CASE(unwakeable_services_are_called_every_millisecond),
 		FPT_CASE(attributes_of_cores),
 		FPT_CASE(cycles),
