@@ -75,22 +75,25 @@ int32_t fpi_service_serial(void *binding)
 	return rc <= FPI_SERVICE_BUSY ? -EIO : rc;
 }
 
-/*
- * Did not work. Returns whether the function was called; sets *busy if it is being called
- * elsewhere.
- */
-static FPI_NOINLINE int odd_result(struct fpi_service_binding *b, void *run, int32_t rc,
-				   int *busy)
+/* What became of a call, and of a pass: bits. */
+enum {
+	CALLED = 1,
+	WORKED = 2,
+	BUSY = 4, /* it is being called elsewhere */
+};
+
+/* Neither worked nor had nothing to do. */
+static FPI_NOINLINE int odd_result(struct fpi_service_binding *b, void *run, int32_t rc)
 {
 	if (run == (void *)fpi_service_stub)
 		return 0;
 	if (run == (void *)fpi_service_serial && rc == FPI_SERVICE_BUSY) {
 		fpi_count(&b->busy, 1);
-		*busy = 1;
-		return 0;
+		return BUSY;
 	}
 	fpi_count(&b->errors, 1);
-	return 1;
+	/* After an error there may be more to do. */
+	return CALLED | WORKED;
 }
 
 static void count_cycles(struct fpi_service_binding *b, uint64_t cycles, uint64_t scale)
@@ -101,17 +104,16 @@ static void count_cycles(struct fpi_service_binding *b, uint64_t cycles, uint64_
 		FPI_STORE(&b->longest, cycles, FPI_RELAXED);
 }
 
-/* Once over all services. Returns whether one has worked. */
+/* Once over all services. Returns bits of all of them. */
 FPI_INLINE int pass(fp_service_core *c, const struct fpi_service_snapshot *s,
-		    int exchange, int measure, uint64_t scale, uint64_t *now, int *busy)
+		    int exchange, int measure, uint64_t scale, uint64_t *now)
 {
-	uint32_t n = s->n;
-	int worked = 0;
+	struct fpi_service_binding *const *end = s->b + s->n;
+	int all = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct fpi_service_binding *b = s->b[i];
-		uint64_t before;
-		int called = 1;
+	for (struct fpi_service_binding *const *at = s->b; at != end; at++) {
+		struct fpi_service_binding *b = *at;
+		int bits = CALLED | WORKED;
 		int32_t rc;
 		void *run;
 
@@ -131,25 +133,26 @@ FPI_INLINE int pass(fp_service_core *c, const struct fpi_service_snapshot *s,
 		}
 		FPI_STEP(SERVICE_RUN);
 		rc = ((fp_service_run_fn)run)(b->arg);
-		if (FPI_LIKELY(rc >= 0)) {
-			worked = 1;
-		} else if (FPI_LIKELY(rc == -EAGAIN)) {
-			fpi_count(&b->idle, 1);
-		} else {
-			called = odd_result(b, run, rc, busy);
-			/* After an error there may be more to do. */
-			worked |= called;
+		if (FPI_UNLIKELY(rc < 0)) {
+			if (FPI_LIKELY(rc == -EAGAIN)) {
+				fpi_count(&b->idle, 1);
+				bits = CALLED;
+			} else {
+				bits = odd_result(b, run, rc);
+			}
 		}
-		if (FPI_LIKELY(called))
+		if (FPI_LIKELY(bits & CALLED))
 			fpi_count(&b->calls, 1);
+		all |= bits;
 		if (measure) {
-			before = *now;
+			uint64_t before = *now;
+
 			*now = fpi_cycles();
-			if (called)
+			if (bits & CALLED)
 				count_cycles(b, *now - before, scale);
 		}
 	}
-	return worked;
+	return all;
 }
 
 static void count_loop_cycles(fp_service_core *c, int worked, uint64_t cycles)
@@ -157,34 +160,40 @@ static void count_loop_cycles(fp_service_core *c, int worked, uint64_t cycles)
 	fpi_count(worked ? &c->busy_cycles : &c->idle_cycles, cycles);
 }
 
-/* As long as the snapshot is s. */
+/* A pass with cycles: each loop exactly, or one loop in SAMPLE. */
+FPI_INLINE int measured_pass(fp_service_core *c, const struct fpi_service_snapshot *s,
+			     int exchange, int exact, uint64_t *now)
+{
+	uint64_t scale = exact ? 1 : FPI_SERVICE_SAMPLE, begin;
+	int bits;
+
+	if (!exact && FPI_LOAD(&c->loops, FPI_RELAXED) % FPI_SERVICE_SAMPLE)
+		return pass(c, s, exchange, 0, 0, now);
+	if (!exact)
+		*now = fpi_cycles();
+	begin = *now;
+	bits = pass(c, s, exchange, 1, scale, now);
+	count_loop_cycles(c, bits & WORKED, (*now - begin) * scale);
+	return bits;
+}
+
+/* As long as the snapshot is s. `timed`: not longer than `until`. */
 FPI_INLINE int run_over(fp_service_core *c, const struct fpi_service_snapshot *s,
-			uint64_t until, int exchange, int measuring)
+			uint64_t until, int exchange, int measured, int timed)
 {
 	const int spins = c->idle_policy == LIBFP_SERVICE_CORE_SPIN;
-	const int exact = measuring && (s->flags & FPI_SNAPSHOT_EXACT);
-	const int timed = until != FPI_NO_DEADLINE;
-	uint64_t now = measuring ? fpi_cycles() : 0, loops = 0;
+	const int exact = measured && (s->flags & FPI_SNAPSHOT_EXACT);
+	uint64_t now = measured ? fpi_cycles() : 0;
+	uint32_t loops = 0;
 	int idle = 0;
 
 	/* Acquire: partner SERVICE_PUBLISH. */
 	while (FPI_LOAD(&c->snapshot, FPI_MO(SERVICE_PEEK, ACQUIRE)) == (const void *)s) {
-		int worked, busy = 0;
+		int bits = measured ? measured_pass(c, s, exchange, exact, &now) :
+				      pass(c, s, exchange, 0, 0, &now);
 
-		if (measuring && (exact || loops % FPI_SERVICE_SAMPLE == 0)) {
-			uint64_t scale = exact ? 1 : FPI_SERVICE_SAMPLE, begin;
-
-			if (!exact)
-				now = fpi_cycles();
-			begin = now;
-			worked = pass(c, s, exchange, 1, scale, &now, &busy);
-			count_loop_cycles(c, worked, (now - begin) * scale);
-		} else {
-			worked = pass(c, s, exchange, 0, 0, &now, &busy);
-		}
 		fpi_count(&c->loops, 1);
-		loops++;
-		if (FPI_LIKELY(worked)) {
+		if (FPI_LIKELY(bits & WORKED)) {
 			if (idle)
 				fpi_core_worked(c);
 			idle = 0;
@@ -192,29 +201,43 @@ FPI_INLINE int run_over(fp_service_core *c, const struct fpi_service_snapshot *s
 			fpi_count(&c->idle_loops, 1);
 			if (!spins) {
 				idle = 1;
-				fpi_core_idle(c, s, busy, until);
+				fpi_core_idle(c, s, bits & BUSY, until);
 				if (exact)
 					now = fpi_cycles();
 			}
 		}
-		if (timed && (until == 0 || loops % CLOCK_LOOPS == 0 || idle) &&
+		/* Idle loops may have slept; the last loop of no time is the first. */
+		if (timed && (idle || until == 0 || ++loops % CLOCK_LOOPS == 0) &&
 		    fpi_now_ns() >= until)
 			return TIME_OVER;
 	}
 	return CHANGED;
 }
 
-#define LOOP(name, exchange, measuring)                                           \
+typedef int run_over_fn(fp_service_core *c, const struct fpi_service_snapshot *s,
+			uint64_t until);
+
+#define LOOP(name, exchange, measured, timed)                                     \
 	static int name(fp_service_core *c, const struct fpi_service_snapshot *s, \
 			uint64_t until)                                           \
 	{                                                                         \
-		return run_over(c, s, until, exchange, measuring);                \
+		return run_over(c, s, until, exchange, measured, timed);          \
 	}
 
-LOOP(plain, 0, 0)
-LOOP(plain_measured, 0, 1)
-LOOP(exchanging, 1, 0)
-LOOP(exchanging_measured, 1, 1)
+LOOP(plain, 0, 0, 0)
+LOOP(plain_timed, 0, 0, 1)
+LOOP(measured, 0, 1, 0)
+LOOP(measured_timed, 0, 1, 1)
+LOOP(exchanging, 1, 0, 0)
+LOOP(exchanging_timed, 1, 0, 1)
+LOOP(exchanging_measured, 1, 1, 0)
+LOOP(exchanging_measured_timed, 1, 1, 1)
+
+static run_over_fn *const loops[2][2][2] = {
+	{ { plain, plain_timed }, { measured, measured_timed } },
+	{ { exchanging, exchanging_timed },
+	  { exchanging_measured, exchanging_measured_timed } },
+};
 
 static const struct fpi_service_snapshot *take_snapshot(fp_service_core *c)
 {
@@ -235,19 +258,16 @@ static const struct fpi_service_snapshot *take_snapshot(fp_service_core *c)
 
 int fpi_core_loop(fp_service_core *c, uint64_t until)
 {
+	const int timed = until != FPI_NO_DEADLINE;
+
 	for (;;) {
 		const struct fpi_service_snapshot *s = take_snapshot(c);
 		int measured =
 			(s->flags & (FPI_SNAPSHOT_SAMPLED | FPI_SNAPSHOT_EXACT)) != 0;
-		int why;
 
 		if (s->flags & FPI_SNAPSHOT_STOP)
 			return 0;
-		if (c->exchanges)
-			why = (measured ? exchanging_measured : exchanging)(c, s, until);
-		else
-			why = (measured ? plain_measured : plain)(c, s, until);
-		if (why == TIME_OVER)
+		if (loops[c->exchanges][measured][timed](c, s, until) == TIME_OVER)
 			return -ETIMEDOUT;
 	}
 }
