@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._args import burst, encoded, flags, nanoseconds, u32
-from ._errors import RING, RingClosed, invalid
+from ._errors import RING, WAKEUP, RingClosed, invalid
 from ._handle import Named, NamedKind
 from ._libfp import ffi, lib
 from ._span import Span, shaped
@@ -254,7 +254,7 @@ class Ring(Named):
         """Waits for `min` elements, and dequeues up to n, as dequeue_burst().
 
         An empty memoryview: `timeout` seconds are over, and nothing was taken. What is left in a
-        closed ring comes at once. Raises Interrupted if interrupt() ended the wait, NotSupported
+        closed ring comes at once. min=0 does not wait. Raises Interrupted if interrupt() ended the wait, NotSupported
         without Ring(wait=True) or a bound Wakeup. All calls that wait do.
         """
         room = bytearray((self.capacity if n > self.capacity else burst(n)) * self.elem_size)
@@ -270,7 +270,7 @@ class Ring(Named):
 
     def _dequeue_wait(self, room: Writable, least: int, timeout: float | None) -> int:
         memory = _from_buffer(_CHARS, room, True)
-        self._check_least(least, len(memory))
+        timeout = self._check_least(least, len(memory), timeout)
         try:
             return self._wait(CONSUMER, timeout, lib.glue_dequeue_wait, memory, len(memory), least)
         finally:
@@ -282,7 +282,7 @@ class Ring(Named):
         Returns how many; 0: `timeout` seconds are over.
         """
         memory = _from_buffer(elems)
-        self._check_least(min, len(memory))
+        timeout = self._check_least(min, len(memory), timeout)
         try:
             return self._wait(PRODUCER, timeout, lib.glue_enqueue_wait, memory, len(memory), min)
         finally:
@@ -299,10 +299,12 @@ class Ring(Named):
         """Waits until there is a free slot. False: `timeout` seconds are over."""
         return self._wait(PRODUCER, timeout, lib.glue_wait, PRODUCER) == 1
 
-    def _check_least(self, least: int, length: int) -> None:
+    def _check_least(self, least: int, length: int, timeout: float | None) -> float | None:
+        """Returns the time-out: 0 if there is nothing to wait for."""
         if not 0 <= least <= self.capacity or least * self.elem_size > length:
             n = length // self.elem_size
             raise invalid(f"min is {least}, of {n} elements and a ring of {self.capacity}")
+        return timeout if least else 0
 
     def _wait(self, side: int, timeout: float | None, wait: Any, *arguments: Any) -> int:
         timeout_ns = nanoseconds(timeout)
@@ -331,6 +333,8 @@ class Ring(Named):
         ring meanwhile: RingBusy, if one of Python is inside a call.
         """
         number = _side(side)
+        if wakeup is not None and not wakeup._core.handle:
+            raise WAKEUP.failure(lib.GLUE_DESTROYED)
         before = self._wakeup(number)
         with _binding:
             self._call(lib.glue_set_wakeup, number, wakeup._core if wakeup else ffi.NULL)
