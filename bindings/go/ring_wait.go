@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	spinFor     = 50 * time.Microsecond // about what one sleep costs both sides
-	closedLimit = time.Millisecond      // of a sleep where nobody signals the end
+	spinFor = 50 * time.Microsecond // about what one sleep costs both sides
+	lookFor = time.Millisecond      // how long one sleeps whom nobody wakes
 )
 
 // ---- what sleeps on which side ----
@@ -245,7 +245,7 @@ func (r *Ring) wait(ctx context.Context, side int, greedy bool, try func() (int,
 	s := newSleeper(greedy)
 	defer s.done()
 	for slept := false; ; {
-		n, woken, err := r.sleep(ctx, b, s, side, interrupts, try)
+		n, woken, err := r.sleep(ctx, b, s, interrupts, try)
 		slept = slept || woken
 		if n != 0 || err != nil {
 			if slept {
@@ -257,7 +257,7 @@ func (r *Ring) wait(ctx context.Context, side int, greedy bool, try func() (int,
 }
 
 // sleep enters the bell, looks, sleeps and leaves; 0 and nil: it is to be called again.
-func (r *Ring) sleep(ctx context.Context, b *bell, s *sleeper, side int, interrupts uint64,
+func (r *Ring) sleep(ctx context.Context, b *bell, s *sleeper, interrupts uint64,
 	try func() (int, error)) (n int, woken bool, err error) {
 	if err := b.enter(s); err != nil {
 		return 0, false, err
@@ -270,8 +270,8 @@ func (r *Ring) sleep(ctx context.Context, b *bell, s *sleeper, side int, interru
 		return n, b.leave(s), err
 	}
 	var limit <-chan time.Time
-	if r.limited(b, s, side) {
-		timer := time.NewTimer(closedLimit)
+	if _, ok := b.source.(*thread); ok && s.greedy { // the thread hears of one element only
+		timer := time.NewTimer(lookFor)
 		defer timer.Stop()
 		limit = timer.C
 	}
@@ -282,20 +282,6 @@ func (r *Ring) sleep(ctx context.Context, b *bell, s *sleeper, side int, interru
 		return 0, b.leave(s), ctx.Err()
 	}
 	return 0, b.leave(s), nil
-}
-
-// limited tells whether a sleep may miss its end. On a closed ring the element that is
-// claimed but not published may be taken by another consumer, who wakes producers only.
-// And the thread hears of one element, not of several.
-func (r *Ring) limited(b *bell, s *sleeper, side int) bool {
-	if _, ok := b.source.(*thread); ok && s.greedy {
-		return true
-	}
-	if side != consumers {
-		return false
-	}
-	closed, err := r.IsProducerClosed()
-	return closed || err != nil
 }
 
 // waitFor is a wait for a side, without moving anything.

@@ -6,7 +6,6 @@ package fp
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"testing"
@@ -281,7 +280,7 @@ func TestInterruptOfARing(t *testing.T) {
 	for round := 0; round < 5; round++ {
 		var done []chan taken
 		for i := 0; i < 10; i++ {
-			min := 1 + i%2
+			min := 1 + i*round%2
 			done = append(done, inBackground(func() (int, error) {
 				return r.DequeueWait(bg, make([]uint64, 4), min)
 			}))
@@ -327,26 +326,39 @@ func TestCloseProducerEndsWaits(t *testing.T) {
 	moved(t, "the rest", n, err, 4)
 }
 
-// The last elements of a closed ring are claimed, and another consumer takes them: nobody
-// signals the one that sleeps.
+// The last element of a closed ring is claimed but not published, and another consumer
+// takes it: all who wait hear of the end.
 func TestClosedAndDrainedByAnother(t *testing.T) {
-	r := makeWaitingRing(t, kind{MT, MT}, 4)
-	span, err := r.ReserveEnqueue(1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := inBackground(func() (int, error) { return r.DequeueWait(bg, make([]uint64, 2), 2) })
-	asleep(t, r, consumers, 1)
-	r.CloseProducer()
-	span.Commit(1)
-	v := make([]uint64, 1)
-	for n := 0; n == 0; {
-		if n, err = r.DequeueBurst(v); err != nil {
-			break // the one that waits was faster
+	for round := 0; round < 100; round++ {
+		r := makeWaitingRing(t, kind{MT, MT}, 4)
+		span, err := r.ReserveEnqueue(1, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if last := <-done; last.err != nil && !errors.Is(last.err, ErrPipe) || last.n > 1 {
-		t.Error("got", last)
+		var done []chan taken
+		for i := 0; i < 4; i++ {
+			done = append(done, inBackground(func() (int, error) {
+				return r.DequeueWait(bg, make([]uint64, 2), 1+round%2)
+			}))
+		}
+		asleep(t, r, consumers, 4)
+		r.CloseProducer()
+		asleep(t, r, consumers, 4)
+		got := 0
+		last := inBackground(func() (int, error) { return 0, span.Commit(round / 2 % 2) })
+		for err == nil {
+			var n int
+			n, err = r.DequeueBurst(make([]uint64, 1))
+			got += n
+		}
+		want(t, "Commit", <-last, taken{0, nil})
+		for i := range done {
+			one := <-done[i]
+			if got += one.n; one.n == 0 {
+				wantErr(t, "the end", one.err, ErrPipe)
+			}
+		}
+		want(t, "elements", got, round/2%2)
 	}
 }
 
