@@ -9,6 +9,7 @@ usage: conformance.py [--planted] SCRIPT
 import dataclasses
 import errno
 import json
+import select
 import sys
 
 import libfp
@@ -79,6 +80,12 @@ class Case:
         piece = bytes.fromhex(elem)
         return (piece * (size // len(piece) + 1))[:size]
 
+    @staticmethod
+    def timeout(step):
+        """How long a call may wait, in seconds; None: for ever."""
+        wanted = step.pop("timeout", 0)
+        return None if wanted == "forever" else wanted / 1e9
+
     def run(self, step):
         step = {k: v for k, v in step.items() if k not in ("why", "only")}
         do, expect = step.pop("do"), step.pop("expect")
@@ -120,7 +127,7 @@ class Case:
 
 
 class RingCase(Case):
-    """Rings and spans."""
+    """Rings, spans, and the wake-ups that rings are bound to."""
 
     KEY, NAME = "ring", "r"
     HANDLE = libfp.Ring
@@ -130,6 +137,7 @@ class RingCase(Case):
     def __init__(self, kinds):
         super().__init__(kinds)
         self.spans = {}
+        self.wakeups = {}
 
     def pack(self, ring, elems):
         """A list of the script as the bytes of elements."""
@@ -139,6 +147,9 @@ class RingCase(Case):
 
     def prepare(self, do, step):
         self.span_name = step.pop("span", "s")
+        if do.startswith("wakeup_"):
+            self.wakeup_name = step.pop("wakeup", "w")
+            return self.wakeups.get(self.wakeup_name)
         return super().prepare(do, step)
 
     def check(self, do, wanted, ring):
@@ -155,7 +166,7 @@ class RingCase(Case):
         return libfp.Ring(
             step.pop("capacity"), step.pop("elem_size", 8), step.pop("producer", producer),
             step.pop("consumer", consumer), step.pop("name", None), step.pop("stats", False),
-            step.pop("checked", False))
+            step.pop("checked", False), wait=step.pop("wait", False))
 
     def do_close(self, _, ring):
         return ring.close() or 0
@@ -200,6 +211,44 @@ class RingCase(Case):
         value = ring.dequeue()
         self.found["out"] = b"" if value is None else value.to_bytes(8, sys.byteorder)
         return int(value is not None)
+
+    # ---- waiting ----
+
+    def do_wait_readable(self, step, ring):
+        return int(ring.wait_readable(self.timeout(step)))
+
+    def do_wait_writable(self, step, ring):
+        return int(ring.wait_writable(self.timeout(step)))
+
+    def do_dequeue_wait(self, step, ring):
+        return self.take(ring, ring.dequeue_wait(step.pop("n"), step.pop("min", 1),
+                                                 self.timeout(step)))
+
+    def do_enqueue_wait(self, step, ring):
+        return ring.enqueue_wait(self.pack(ring, step.pop("elems")), step.pop("min", 1),
+                                 self.timeout(step))
+
+    def do_interrupt(self, step, ring):
+        return ring.interrupt(step.pop("side")) or 0
+
+    def do_set_wakeup(self, step, ring):
+        wakeup = step.pop("wakeup")
+        ring.set_wakeup(step.pop("side"), wakeup and self.wakeups[wakeup])
+        return 0
+
+    def do_wakeup_create(self, *_):
+        self.wakeups[self.wakeup_name] = libfp.Wakeup()
+        return 0
+
+    def do_wakeup_arm(self, _, wakeup):
+        wakeup.fileno()
+        return wakeup.arm() or 0
+
+    def do_wakeup_clear(self, _, wakeup):
+        return int(wakeup.clear())
+
+    def do_wakeup_destroy(self, _, wakeup):
+        return wakeup.destroy() or 0
 
     # ---- spans ----
 
@@ -355,6 +404,55 @@ class PoolCase(Case):
         return pool.audit() or 0
 
 
+class WakeupCase(Case):
+    """Wake-ups and the keys of their waits."""
+
+    KEY, NAME = "wakeup", "w"
+    HANDLE = libfp.Wakeup
+    FLAGS = {}
+
+    def __init__(self, kinds):
+        super().__init__(kinds)
+        self.keys = {}
+
+    def create(self, step):
+        return libfp.Wakeup(fence=step.pop("fence", False))
+
+    def do_is_fenced(self, _, wakeup):
+        return int(wakeup.mode == "fence")
+
+    def do_prepare(self, step, wakeup):
+        self.keys[step.pop("key", "k")] = wakeup.prepare()
+        return 0
+
+    def do_cancel(self, step, wakeup):
+        return wakeup.cancel(self.keys[step.pop("key", "k")]) or 0
+
+    def do_wait(self, step, wakeup):
+        """Whether it was signalled, but the time-out is an error of C."""
+        if wakeup.wait(self.keys[step.pop("key", "k")], self.timeout(step)):
+            return 0
+        raise OSError(errno.ETIMEDOUT, "false")
+
+    def do_signal(self, _, wakeup):
+        return int(wakeup.signal())
+
+    def do_interrupt(self, _, wakeup):
+        return wakeup.interrupt() or 0
+
+    def do_fd(self, _, wakeup):
+        return wakeup.fileno() if wakeup.fileno() == wakeup.fileno() else -1
+
+    def do_is_readable(self, _, wakeup):
+        return len(select.select([wakeup], [], [], 0)[0])
+
+    def do_arm(self, _, wakeup):
+        return wakeup.arm() or 0
+
+    def do_clear(self, _, wakeup):
+        return int(wakeup.clear())
+
+
 def look(name):
     def do(_, __, owner):
         value = getattr(owner, name)
@@ -371,7 +469,7 @@ for attribute in ("capacity", "object_size", "stride", "cache_size", "memory", "
     setattr(PoolCase, f"do_{attribute}", look(attribute))
 PoolCase.do_avail_count, PoolCase.do_in_use_count = look("available"), look("in_use")
 
-PARTS = {"ring": RingCase, "mempool": PoolCase}
+PARTS = {"ring": RingCase, "mempool": PoolCase, "wakeup": WakeupCase}
 
 
 def is_open(handle):
