@@ -7,6 +7,7 @@ package fp
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // fields are those of a case or step that nobody has asked for yet: what is left at the
@@ -40,6 +42,23 @@ func (f fields) text(key, otherwise string) string {
 func (f fields) number(key string, otherwise int) int {
 	f.take(key, &otherwise)
 	return otherwise
+}
+
+// context is that of a call which may wait; without `timeout` it is over already.
+func (f fields) context() (context.Context, context.CancelFunc) {
+	var word string
+	var raw json.RawMessage
+	if f.take("timeout", &raw) && json.Unmarshal(raw, &word) == nil {
+		if word != "forever" {
+			panic("timeout " + word)
+		}
+		return context.WithCancel(context.Background())
+	}
+	var ns int64
+	if raw != nil && json.Unmarshal(raw, &ns) != nil {
+		panic("timeout " + string(raw))
+	}
+	return context.WithTimeout(context.Background(), time.Duration(ns))
 }
 
 func (f fields) yes(key string) (yes bool) {
@@ -107,6 +126,9 @@ func result(n int, err error) any {
 	if err == nil {
 		return n
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "-ETIMEDOUT"
+	}
 	var number Errno
 	if !errors.As(err, &number) {
 		return err.Error()
@@ -122,7 +144,8 @@ type player interface {
 }
 
 // players makes one for each part.
-var players = map[string]func(kind) player{"ring": newRingPlayer, "mempool": newPoolPlayer}
+var players = map[string]func(kind) player{"ring": newRingPlayer, "mempool": newPoolPlayer,
+	"wakeup": newWakeupPlayer}
 
 var sideNames = map[string]uint32{"st": ST, "mt": MT}
 
@@ -240,7 +263,7 @@ func forEachCase(t *testing.T, file string,
 }
 
 func TestConformance(t *testing.T) {
-	for _, file := range []string{"ring.json", "mempool.json"} {
+	for _, file := range []string{"ring.json", "mempool.json", "wakeup.json"} {
 		steps, cases := 0, 0
 		forEachCase(t, file, func(name string, script []fields, _ int, p player) {
 			ran, failed, failure := runCase(p, script)

@@ -6,8 +6,10 @@ package fp
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -34,13 +36,15 @@ func (f fields) list(key string, size int) (all []byte, given bool) {
 }
 
 type ringPlayer struct {
-	kind  kind
-	rings map[string]*Ring
-	spans map[string]*Span
+	kind    kind
+	rings   map[string]*Ring
+	spans   map[string]*Span
+	wakeups map[string]*Wakeup
 }
 
 func newRingPlayer(k kind) player {
-	return &ringPlayer{kind: k, rings: map[string]*Ring{}, spans: map[string]*Span{}}
+	return &ringPlayer{kind: k, rings: map[string]*Ring{}, spans: map[string]*Span{},
+		wakeups: map[string]*Wakeup{}}
 }
 
 func (p *ringPlayer) open() int { return len(p.rings) }
@@ -49,6 +53,9 @@ func (p *ringPlayer) end() {
 	for _, r := range p.rings { // an open span is theirs
 		_ = r.Close()
 	}
+	for _, w := range p.wakeups {
+		_ = w.Close()
+	}
 }
 
 func (p *ringPlayer) create(f fields, name string) any {
@@ -56,7 +63,8 @@ func (p *ringPlayer) create(f fields, name string) any {
 		Capacity: f.number("capacity", 0),
 		ElemSize: f.number("elem_size", 0),
 		Name:     f.text("name", ""),
-		Flags:    flag(f.yes("stats"), Stats) | flag(f.yes("checked"), Checked),
+		Flags: flag(f.yes("stats"), Stats) | flag(f.yes("checked"), Checked) |
+			flag(f.yes("wait"), RingWait),
 		Producer: p.kind.producer,
 		Consumer: p.kind.consumer,
 	}
@@ -107,6 +115,9 @@ func (m *came) check(f fields) (what string, expected, got any) {
 func (p *ringPlayer) call(do string, f fields) (o outcome) {
 	name := f.text("ring", "r")
 	switch do {
+	case "wakeup_create", "wakeup_arm", "wakeup_clear", "wakeup_destroy":
+		o.expect = p.callWakeup(do, f.text("wakeup", "w"))
+		return o
 	case "create":
 		o.expect = p.create(f, name)
 		return o
@@ -165,6 +176,14 @@ func (p *ringPlayer) call(do string, f fields) (o outcome) {
 		n, err = take(m.out)
 		m.out = m.out[:n*size]
 		m.after, _ = r.Count()
+	case "wait_readable", "wait_writable", "enqueue_wait", "dequeue_wait":
+		n, err = p.wait(r, do, f, &m)
+	case "interrupt":
+		err = r.Interrupt(sideOf(f))
+	case "set_wakeup":
+		var w string
+		f.take("wakeup", &w)
+		err = r.SetWakeup(sideOf(f), p.wakeups[w])
 	case "reserve_enqueue", "reserve_dequeue":
 		reserve := r.ReserveEnqueue
 		if do == "reserve_dequeue" {
@@ -217,6 +236,78 @@ func (p *ringPlayer) call(do string, f fields) (o outcome) {
 	}
 	o.expect = result(n, err)
 	return o
+}
+
+// oneLook is the context of a call that looks once: a call does not look at all if its time
+// is over before it begins, so this one is over when it has begun.
+type oneLook struct {
+	context.Context // over
+	begun           bool
+}
+
+func (o *oneLook) Err() error {
+	if !o.begun {
+		o.begun = true
+		return nil
+	}
+	return o.Context.Err()
+}
+
+// wait makes a call that waits. In Go the end of the time is an error; in the script it is 0.
+func (p *ringPlayer) wait(r *Ring, do string, f fields, m *came) (n int, err error) {
+	_, mayWait := f["timeout"]
+	ctx, cancel := f.context()
+	defer cancel()
+	if !mayWait {
+		ctx = &oneLook{Context: ctx}
+	}
+	switch do {
+	case "wait_readable":
+		n, err = 1, r.WaitReadable(ctx)
+	case "wait_writable":
+		n, err = 1, r.WaitWritable(ctx)
+	case "enqueue_wait":
+		elems, _ := f.list("elems", m.size)
+		n, err = r.EnqueueBytesWait(ctx, elems, f.number("min", 1))
+	default:
+		room := make([]byte, f.number("n", 0)*m.size)
+		n, err = r.DequeueBytesWait(ctx, room, f.number("min", 1))
+		m.out = room[:n*m.size]
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, nil
+	}
+	return n, err
+}
+
+func sideOf(f fields) uint32 {
+	if side := f.text("side", ""); side == "producer" {
+		return RingProducer
+	} else if side != "consumer" {
+		panic("side " + side)
+	}
+	return RingConsumer
+}
+
+// callWakeup makes a call of a wake-up that shows what a ring does with it.
+func (p *ringPlayer) callWakeup(do, name string) any {
+	w := p.wakeups[name]
+	switch do {
+	case "wakeup_create":
+		w, err := NewWakeup(WakeupOptions{})
+		p.wakeups[name] = w
+		return result(0, err)
+	case "wakeup_arm":
+		if _, err := w.FD(); err != nil {
+			return result(0, err)
+		}
+		return result(0, w.Arm())
+	case "wakeup_clear":
+		signalled, err := w.Clear()
+		return result(number(signalled), err)
+	default:
+		return result(0, w.Close())
+	}
 }
 
 func (p *ringPlayer) commit(f fields, size int) (int, error) {
