@@ -187,9 +187,11 @@ static void compare_result(struct run *run, const json_t *step)
 		fail(run, "expected %s, got %s", wanted, got);
 }
 
-static const struct field *field_of(const struct part *part, const char *name)
+static const struct field *field_of(const struct run *run, const char *name)
 {
-	for (const struct field *f = part->fields; f && f->name; f++)
+	const struct field *all = run->fields ? run->fields : run->part->fields;
+
+	for (const struct field *f = all; f && f->name; f++)
 		if (!strcmp(f->name, name))
 			return f;
 	script_die(name, "no member of the statistics");
@@ -202,7 +204,7 @@ static void compare_fields(struct run *run, const json_t *step)
 
 	json_object_foreach(all, name, v)
 	{
-		const struct field *f = field_of(run->part, name);
+		const struct field *f = field_of(run, name);
 		const unsigned char *at = (const unsigned char *)run->stats + f->offset;
 		uint32_t narrow;
 		uint64_t got;
@@ -262,6 +264,7 @@ static void run_step(struct run *run, const json_t *step)
 	run->got = 0;
 	run->is_text = 0;
 	run->stats = NULL;
+	run->fields = NULL;
 	run->outcome = script_zeroed(part->outcome);
 	if (part->prepare)
 		part->prepare(run, step);
@@ -278,6 +281,28 @@ static void run_step(struct run *run, const json_t *step)
 	if (part->release)
 		part->release(run);
 	free(run->outcome);
+}
+
+void script_nested(struct run *run, const json_t *steps)
+{
+	const struct run outer = *run;
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach(steps, i, step)
+	{
+		run->call = script_string(step, "do", "");
+		run_step(run, step);
+		if (run->failed)
+			break;
+	}
+	run->call = outer.call;
+	run->got = outer.got;
+	run->is_text = outer.is_text;
+	run->text = outer.text;
+	run->stats = outer.stats;
+	run->fields = outer.fields;
+	run->outcome = outer.outcome;
 }
 
 static void end_run(struct run *run)

@@ -58,10 +58,11 @@ struct run {
 
 	/* What the call at hand gave. */
 	int64_t got;
-	int is_text;	   /* not a number but text: */
-	const char *text;  /* a name */
-	const void *stats; /* a struct of statistics */
-	void *outcome;	   /* the rest: the part's own */
+	int is_text;		    /* not a number but text: */
+	const char *text;	    /* a name */
+	const void *stats;	    /* a struct of statistics, */
+	const struct field *fields; /* and what it consists of, if not the part's */
+	void *outcome;		    /* the rest: the part's own */
 };
 
 /* Says that the step at hand failed, and why. */
@@ -82,6 +83,9 @@ struct field {
 	{                                                     \
 #f, offsetof(type, f), sizeof(((type *)0)->f) \
 	}
+
+/* Runs steps within the call of the step at hand, from a callback for instance. */
+void script_nested(struct run *run, const json_t *steps);
 
 /* What a part brings. The functions may be NULL. */
 struct part {
