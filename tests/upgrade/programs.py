@@ -7,8 +7,9 @@ with their suites. So each calls what was in the library then and nothing else. 
 C++ program is not in that tree: pipeline.cc is beside this file, and keeps to what every
 recorded library has.
 
-A new part joins with tests/conformance/<part>_conformance.c, <part>_calls.c and
-<part>.json. A binding that gets a driver of its own for it adds a Script here.
+A new part joins with tests/conformance/<part>_conformance.c, <part>_calls.c, <part>.json
+and <part>_planted.json, in C, Python and Java, which have one driver for each part or for
+all of them. Go's runs all scripts of its tree.
 """
 
 import hashlib
@@ -57,8 +58,13 @@ class Work:
         return sorted(path.name.removesuffix("_conformance.c") for path in
                       (self.source / "tests/conformance").glob("*_conformance.c"))
 
-    def script(self, name):
-        return self.source / "tests/conformance" / f"{name}.json"
+    def script(self, part):
+        return self.source / "tests/conformance" / f"{part}.json"
+
+    def mistakes(self, part):
+        """The script of wrong expectations; in a tree with one part it has no part's name."""
+        script = self.script(f"{part}_planted")
+        return script if script.exists() else self.script("planted")
 
 
 def need(program, package):
@@ -85,10 +91,10 @@ def build_c(work):
     need_file(Path("/usr/include/pcap/pcap.h"), "libpcap-dev")
     tests, examples = work.source / "tests", work.source / "examples"
     driver = tests / "conformance"
+    shared = [name for name in (driver / "calls.c", driver / "script.c") if name.exists()]
     for part in work.parts():
-        run(*cc(), driver / f"{part}_conformance.c", driver / f"{part}_calls.c",
-            driver / "script.c", "-o", work.out / f"{part}_conformance", *work.flags(),
-            "-ljansson")
+        run(*cc(), driver / f"{part}_conformance.c", driver / f"{part}_calls.c", *shared,
+            "-o", work.out / f"{part}_conformance", *work.flags(), "-ljansson")
     run(*cc(), "-I", tests / "support", "-I", examples / "pipeline",
         tests / "pipeline/test_stages.c", examples / "pipeline/stages.c",
         "-o", work.out / "stages", *work.flags())
@@ -102,8 +108,9 @@ def scripts_c(work, full):
     for part in work.parts():
         yield Script(f"conformance of {part}", [work.out / f"{part}_conformance",
                      work.script(part)], r"[1-9]\d* steps in .* 0 runs failed")
-    yield Script("conformance, mistakes", [work.out / "ring_conformance", "--planted",
-                 work.script("planted")], r"[1-9]\d* of \d+ planted mistakes found")
+        yield Script(f"conformance of {part}, mistakes",
+                     [work.out / f"{part}_conformance", "--planted", work.mistakes(part)],
+                     r"[1-9]\d* of \d+ planted mistakes found")
     yield Script("two threads", [work.out / "two_threads"], r"^5000050000$")
     yield Script("pipeline", [work.out / "stages"], r"^ok ")
     if full:  # captures, their flows counted by other code as well
@@ -146,10 +153,11 @@ def pytest_script(work, name, directory, suites, **env):
 def scripts_python(work, full):
     site = {"PYTHONPATH": str(work.out / "site")}
     driver = [sys.executable, "-B", work.source / "python/tests/conformance.py"]
-    yield Script("conformance", [*driver, work.script("ring")],
-                 r"[1-9]\d* steps of [1-9]\d* cases passed", site)
-    yield Script("conformance, mistakes", [*driver, "--planted", work.script("planted")],
-                 r"[1-9]\d* steps of [1-9]\d* cases passed", site)
+    says = r"[1-9]\d* steps of [1-9]\d* cases passed"
+    for part in work.parts():
+        yield Script(f"conformance of {part}", [*driver, work.script(part)], says, site)
+        yield Script(f"conformance of {part}, mistakes",
+                     [*driver, "--planted", work.mistakes(part)], says, site)
     if full:  # without `install`, `types` and `docs`: they call no library, or build one
         yield pytest_script(work, "suites", "python/tests", ["ring", "buffers", "spans",
                             "property", "threads", "process"], **site)
@@ -222,15 +230,18 @@ def build_java(work):
 def scripts_java(work, full):
     java = [need("java", "default-jdk-headless"), "-Xmx256m", "-XX:-UsePerfData",
             f"-Djava.library.path={work.out}", "-cp", f"{work.out / 'classes'}:{GSON}"]
-    yield Script("conformance", [*java, "RingConformance", work.script("ring")],
-                 r"[1-9]\d* steps of [1-9]\d* cases passed")
-    yield Script("conformance, mistakes",
-                 [*java, "RingConformance", "--planted", work.script("planted")],
-                 r"mistakes of [1-9]\d* cases looked for")
-    if full:
-        yield Script("suite", [*java, "RingTest",
-                               work.source / "bindings/swig/exports.txt"],
-                     r"java: [1-9]\d* passed, 0 failed")
+    for part in work.parts():
+        name = part.capitalize()
+        yield Script(f"conformance of {part}",
+                     [*java, f"{name}Conformance", work.script(part)],
+                     r"[1-9]\d* steps of [1-9]\d* cases passed")
+        yield Script(f"conformance of {part}, mistakes",
+                     [*java, f"{name}Conformance", "--planted", work.mistakes(part)],
+                     r"mistakes of [1-9]\d* cases looked for")
+        if full:
+            yield Script(f"suite of {part}", [*java, f"{name}Test",
+                                              work.source / "bindings/swig/exports.txt"],
+                         r"java: [1-9]\d* passed, 0 failed")
 
 
 LANGUAGES = {"c": (build_c, scripts_c), "cxx": (build_cxx, scripts_cxx),
