@@ -22,7 +22,9 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "src" / "libfp"
 CDEF = (PACKAGE / "_cdef.h").read_text()
 # The glue of each part; that of rings comes first and has what all share.
-GLUES = ("_glue", "_glue_pool", "_glue_wakeup")
+GLUES = ("_glue", "_glue_pool", "_glue_wakeup", "_glue_service")
+# What C calls; cffi defines it.
+CALLBACKS = 'extern "Python" int32_t glue_call_python(uint64_t id);'
 
 # What a build of the C library needs; CMakeLists.txt first: it tells where the source is.
 C_SOURCE = ("CMakeLists.txt", "LICENSE", "capi", "cmake", "pkgconfig", "src")
@@ -138,6 +140,7 @@ class BuildExt(build_ext):
         ffi.cdef(CDEF)
         for glue in GLUES:
             ffi.cdef((PACKAGE / f"{glue}.h").read_text())
+        ffi.cdef(CALLBACKS)
         ffi.set_source(ext.name, SOURCE)
         generated = temp / "_libfp.c"
         ffi.emit_c_code(str(generated))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fast-path rings, pools and wake-ups: queues of fixed-size elements, fixed-size objects, waiting.
+"""Fast-path rings, pools, wake-ups and services.
 
     ring = libfp.Ring(1024)
     ring.enqueue_burst(array.array("Q", range(100)))
@@ -9,13 +9,14 @@
     with pool.get() as block:
         block.view[:5] = b"hello"
 
-The same objects as in C: the docstrings say what is Python's, libfp/ring.h, mempool.h and wakeup.h
-have the rest.
+The same objects as in C: the docstrings say what is Python's, libfp/ring.h, mempool.h, wakeup.h
+and service.h have the rest.
 """
 
 from __future__ import annotations
 
 from ._block import Block
+from ._core import CoreStats, ServiceCore
 from ._errors import (
     FpError,
     Interrupted,
@@ -25,6 +26,7 @@ from ._errors import (
     NoSuchObject,
     NotFound,
     NotInUse,
+    NotRunnable,
     NotSupported,
     Overwritten,
     PoolBusy,
@@ -32,6 +34,9 @@ from ._errors import (
     RingBusy,
     RingClosed,
     RingDestroyed,
+    ServiceBusy,
+    ServiceDestroyed,
+    TimedOut,
     TryAgain,
     WakeupBusy,
     WakeupDestroyed,
@@ -40,6 +45,7 @@ from ._errors import (
 from ._info import FEATURES, __version__, library_path
 from ._pool import Leak, Pool, PoolStats
 from ._ring import CONSUMER, MT, PRODUCER, ST, Ring, RingStats
+from ._service import MapStats, Service, ServiceStats
 from ._span import Span
 from ._wakeup import Key, Wakeup, WakeupStats
 
@@ -50,16 +56,19 @@ __all__ = [
     "PRODUCER",
     "ST",
     "Block",
+    "CoreStats",
     "FpError",
     "Interrupted",
     "InvalidArgument",
     "Key",
     "Leak",
+    "MapStats",
     "NameTaken",
     "NoMemory",
     "NoSuchObject",
     "NotFound",
     "NotInUse",
+    "NotRunnable",
     "NotSupported",
     "Overwritten",
     "Pool",
@@ -71,7 +80,13 @@ __all__ = [
     "RingClosed",
     "RingDestroyed",
     "RingStats",
+    "Service",
+    "ServiceBusy",
+    "ServiceCore",
+    "ServiceDestroyed",
+    "ServiceStats",
     "Span",
+    "TimedOut",
     "TryAgain",
     "Wakeup",
     "WakeupBusy",

@@ -62,6 +62,22 @@ class WakeupBusy(FpError):
     """Rings are bound to it, or threads, keys or an event loop wait on it (EBUSY)."""
 
 
+class ServiceDestroyed(FpError, ValueError):
+    """The service or core was destroyed, or its reference given back (EBADF)."""
+
+
+class ServiceBusy(FpError):
+    """A mapping, a run, a reference or another thread is in the way (EBUSY, EALREADY)."""
+
+
+class NotRunnable(FpError):
+    """The service is not started, or not ready (ESHUTDOWN)."""
+
+
+class TimedOut(FpError, TimeoutError):
+    """What was ordered is not over yet: a thread is still inside the service (ETIMEDOUT)."""
+
+
 class Interrupted(FpError):
     """The wait was ended by interrupt() (ECANCELED). Nothing was taken."""
 
@@ -105,6 +121,8 @@ _CLASSES: dict[int, type[FpError]] = {
     errno.EOPNOTSUPP: NotSupported,
     errno.ENXIO: NotSupported,
     errno.ECANCELED: Interrupted,
+    errno.ETIMEDOUT: TimedOut,
+    errno.ESHUTDOWN: NotRunnable,
     errno.ENOMEM: NoMemory,
     errno.ECHILD: WrongProcess,
     errno.EFAULT: NoSuchObject,
@@ -126,9 +144,10 @@ class Failures:
         destroyed: type[FpError],
         busy: type[FpError],
         refusals: dict[int, tuple[int, str]],
+        others: dict[int, type[FpError]] | None = None,
     ) -> None:
         self.busy = busy
-        self._classes = {**_CLASSES, errno.EBADF: destroyed, errno.EBUSY: busy}
+        self._classes = {**_CLASSES, errno.EBADF: destroyed, errno.EBUSY: busy, **(others or {})}
         self._refusals = refusals
 
     def error(self, code: int, text: str = "") -> FpError:
@@ -177,4 +196,14 @@ WAKEUP = Failures(
         lib.GLUE_KEY_USED: (errno.EINVAL, "the key was used by wait or cancel before"),
         -errno.ENXIO: (errno.ENXIO, "arm and clear come after fileno()"),
     },
+)
+SERVICE = Failures(
+    ServiceDestroyed,
+    ServiceBusy,
+    {
+        lib.GLUE_DESTROYED: (errno.EBADF, "it was destroyed, or its reference given back"),
+        lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on it"),
+        lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy or unref"),
+    },
+    {errno.EALREADY: ServiceBusy},
 )

@@ -40,7 +40,7 @@ static void glue_log(uint32_t level, const char *line, void *user)
 int glue_start(void)
 {
 	const uint64_t parts = LIBFP_FEATURE_RING | LIBFP_FEATURE_MEMPOOL |
-			       LIBFP_FEATURE_WAKEUP;
+			       LIBFP_FEATURE_WAKEUP | LIBFP_FEATURE_SERVICE;
 	static int started;
 
 	if (fp_version_number() >> 8 != LIBFP_VERSION_NUMBER >> 8 ||

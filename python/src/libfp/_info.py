@@ -19,6 +19,7 @@ _BITS = {
     "ring": lib.LIBFP_FEATURE_RING,
     "mempool": lib.LIBFP_FEATURE_MEMPOOL,
     "wakeup": lib.LIBFP_FEATURE_WAKEUP,
+    "service": lib.LIBFP_FEATURE_SERVICE,
     "avx2": lib.LIBFP_FEATURE_AVX2,
 }
 
