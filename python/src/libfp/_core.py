@@ -132,8 +132,8 @@ class ServiceCore(Named):
     ) -> None:
         opts = ffi.new("fp_service_core_opts *")
         lib.fp_service_core_opts_init(opts, ffi.sizeof("fp_service_core_opts"))
-        raw = encoded(name)
-        opts.name = raw if name is None else ffi.from_buffer(raw + b"\0")
+        raw = ffi.NULL if name is None else ffi.new("char[]", encoded(name))
+        opts.name = raw  # which stays until the call
         opts.policy = _choice(_POLICIES, policy, "policy")
         opts.priority = priority
         opts.idle = _choice(_IDLE, idle, "idle")
@@ -205,6 +205,8 @@ class ServiceCore(Named):
         for service in self.services():
             if service.is_python:
                 raise self._refusal(service)
+        if self._core.lent:
+            raise SERVICE.error(errno.EALREADY, "it runs on a thread of Python")
         self._look(lib.glue_core_start)
         _running.add(self)
 
@@ -233,14 +235,15 @@ class ServiceCore(Named):
         """
         timeout_ns = nanoseconds(timeout)
         with Lent(lambda: lib.glue_core_stop(self._core, 0)) as lent:
-            kept = self in _running
+            if lib.glue_core_lend(self._core, 1):
+                lib.glue_core_lend(self._core, -1)
+                raise SERVICE.error(errno.EALREADY, "it runs on another thread of Python")
             _running.add(self)
-            lib.glue_core_lend(self._core, 1)
             try:
                 got = self._run(timeout_ns)
             finally:
                 lib.glue_core_lend(self._core, -1)
-                if not kept:
+                if not self._is_native:
                     _running.discard(self)
         if lent.error is not None:
             raise lent.error

@@ -459,10 +459,10 @@ int glue_core_stop(glue_core *g, uint64_t timeout_ns)
 	GLUE_PASSED(g, glue_stop_lent(g, timeout_ns));
 }
 
-/* Around all slices of one run: 1 before, -1 after. */
-void glue_core_lend(glue_core *g, int how_many)
+/* Around all slices of one run: 1 before, -1 after. Returns how many lent it before. */
+uint32_t glue_core_lend(glue_core *g, int how_many)
 {
-	__atomic_fetch_add(&g->lent, (uint32_t)how_many, __ATOMIC_SEQ_CST);
+	return __atomic_fetch_add(&g->lent, (uint32_t)how_many, __ATOMIC_SEQ_CST);
 }
 
 static int glue_run(fp_service_core *core, uint64_t timeout_ns)

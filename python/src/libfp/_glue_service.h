@@ -63,7 +63,7 @@ void glue_core_forked(glue_core *g);
 int glue_core_set_cpus(glue_core *g, const uint32_t *cpus, uint32_t n);
 int glue_core_start(glue_core *g);
 int glue_core_stop(glue_core *g, uint64_t timeout_ns);
-void glue_core_lend(glue_core *g, int how_many);
+uint32_t glue_core_lend(glue_core *g, int how_many);
 int glue_core_run(glue_core *g, uint64_t timeout_ns);
 int64_t glue_core_services(glue_core *g, fp_service **list, uint32_t n);
 int glue_core_get_stats(glue_core *g, fp_service_core_stats *io);

@@ -253,6 +253,7 @@ class Service(Named):
     @property
     def is_python(self) -> bool:
         """Whether its function is Python's: not for a core with a thread of its own."""
+        _reap()
         number = python_services.get(self.handle)
         return number is not None and number in _functions
 
@@ -386,7 +387,9 @@ class Service(Named):
         return self._read(MapStats, "fp_service_map_stats *", read)
 
     def _about(self) -> str:
-        return "Python function" if self._number else "C function"
+        if not self._core.handle:
+            return "service"
+        return "Python function" if self.is_python else "C function"
 
 
 def owned_wakeup(core: Any) -> Wakeup:
