@@ -119,6 +119,8 @@ var errnoNames = map[Errno]string{
 	ErrNoMemory: "-ENOMEM", ErrNotSupported: "-EOPNOTSUPP", ErrClosed: "-EINVAL",
 	ErrFault: "-EFAULT", ErrAlready: "-EALREADY", ErrUnclean: "-EUCLEAN",
 	ErrNoWakeup: "-ENXIO", ErrCanceled: "-ECANCELED", ErrTooManyFiles: "-EMFILE",
+	ErrTimeout: "-ETIMEDOUT", ErrInProgress: "-EINPROGRESS", ErrShutdown: "-ESHUTDOWN",
+	ErrDeadlock: "-EDEADLK",
 }
 
 // result is a number, or the name of an error.

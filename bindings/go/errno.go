@@ -27,10 +27,14 @@ const (
 	ErrNoMemory     = Errno(syscall.ENOMEM)       // the allocator has none
 	ErrNotSupported = Errno(syscall.EOPNOTSUPP)   // not with this library, or not on this kind of side
 	ErrFault        = Errno(syscall.EFAULT)       // not an object of this pool
-	ErrAlready      = Errno(syscall.EALREADY)     // the object was put before
+	ErrAlready      = Errno(syscall.EALREADY)     // the object was put before; the core runs, or does not
 	ErrUnclean      = Errno(syscall.EUCLEAN)      // memory was overwritten (Checked, Audit)
 	ErrNoWakeup     = Errno(syscall.ENXIO)        // nothing to wait on: RingWait, SetWakeup, FD
 	ErrCanceled     = Errno(syscall.ECANCELED)    // a wait that Interrupt has ended
+	ErrTimeout      = Errno(syscall.ETIMEDOUT)    // the time is over; calls with a context return its error
+	ErrInProgress   = Errno(syscall.EINPROGRESS)  // inside a service: not waited for
+	ErrShutdown     = Errno(syscall.ESHUTDOWN)    // the service is not ready or not started
+	ErrDeadlock     = Errno(syscall.EDEADLK)      // not inside a service
 	ErrTooManyFiles = Errno(syscall.EMFILE)       // no descriptors are left
 	ErrClosed       = Errno(syscall.EBADF)        // a call after Close; only this package returns it
 )

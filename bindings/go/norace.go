@@ -23,3 +23,11 @@ func raceGet(*Pool, []uint32) {}
 func raceSignal(*Wakeup) {}
 
 func raceWoken(*Wakeup) {}
+
+func raceReach(*function) {}
+
+func raceLeft(*function) {}
+
+func raceEnterService(*function) {}
+
+func raceLeaveService(*function) {}

@@ -58,3 +58,28 @@ func raceSignal(w *Wakeup) {
 func raceWoken(w *Wakeup) {
 	runtime.RaceAcquire(unsafe.Pointer(&w.wakeup))
 }
+
+// raceReach comes before what lets cores call a service, raceLeft after what has waited
+// for its function. Runs of a serialised service come one after the other.
+func raceReach(f *function) {
+	if f != nil {
+		runtime.RaceReleaseMerge(unsafe.Pointer(&f.entered))
+	}
+}
+
+func raceLeft(f *function) {
+	if f != nil {
+		runtime.RaceAcquire(unsafe.Pointer(&f.left))
+	}
+}
+
+func raceEnterService(f *function) {
+	runtime.RaceAcquire(unsafe.Pointer(&f.entered))
+	if !f.shared {
+		runtime.RaceAcquire(unsafe.Pointer(&f.left))
+	}
+}
+
+func raceLeaveService(f *function) {
+	runtime.RaceReleaseMerge(unsafe.Pointer(&f.left))
+}

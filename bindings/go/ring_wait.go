@@ -167,7 +167,7 @@ func (r *Ring) SetWakeup(side uint32, wakeup *Wakeup) error {
 			if err := wakeup.held().look(); err != nil {
 				return err
 			}
-			defer wakeup.leave()
+			defer wakeup.held().leave()
 			c = wakeup.wakeup
 		} else if s.own != nil {
 			c = s.own.source.(*descriptor).wakeup

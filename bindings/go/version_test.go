@@ -68,6 +68,18 @@ func TestALibraryOfAnotherVersion(t *testing.T) {
 		fmt.Println(err)
 		_, err = NewWakeup(WakeupOptions{})
 		fmt.Println(err)
+		_, err = NewService(ServiceOptions{Run: func() (bool, error) { return false, nil }})
+		fmt.Println(err)
+		_, err = NewServiceCore(ServiceCoreOptions{})
+		fmt.Println(err)
+		_, err = LookupService("any")
+		fmt.Println(err)
+		_, err = LookupServiceCore("any")
+		fmt.Println(err)
+		_, err = ListServices()
+		fmt.Println(err)
+		_, err = ListServiceCores()
+		fmt.Println(err)
 		os.Exit(0)
 	}
 	cc := os.Getenv("CC")
@@ -92,7 +104,7 @@ func TestALibraryOfAnotherVersion(t *testing.T) {
 	}
 	message := fmt.Sprintf("this package needs libfp %d.%d, the library that runs is %d.7",
 		VersionMajor, VersionMinor, VersionMajor+1)
-	if strings.Count(string(out), message) != 5 {
-		t.Errorf("got %q, want %q five times", out, message)
+	if strings.Count(string(out), message) != 11 {
+		t.Errorf("got %q, want %q 11 times", out, message)
 	}
 }

@@ -39,6 +39,7 @@ type Wakeup struct {
 
 	wakeup *C.fpgo_wakeup // never changes; the handle says whether it is still alive
 	bell   *bell
+	owner  *handle // of the service or core that it belongs to, in the place of its own
 }
 
 // WaitKey is what Prepare gives to Cancel and Wait.
@@ -73,10 +74,24 @@ func endWakeup(b *bell, wakeup *C.fpgo_wakeup) error {
 	})
 }
 
+// ownedWakeup is the wake-up of a service or a core; nil: it is not there.
+func ownedWakeup(owner *handle, get func() unsafe.Pointer) *Wakeup {
+	wakeup := (*C.fpgo_wakeup)(owner.pointer(get))
+	if wakeup == nil {
+		return nil
+	}
+	w := &Wakeup{wakeup: wakeup, bell: &bell{source: &descriptor{wakeup: wakeup}}, owner: owner}
+	w.made = true
+	return w
+}
+
 // held is the handle.
 func (w *Wakeup) held() *handle {
 	if w == nil {
 		return nil
+	}
+	if w.owner != nil {
+		return w.owner
 	}
 	return &w.handle
 }
@@ -102,6 +117,9 @@ func (w *Wakeup) isLent() bool {
 // ErrBusy: a ring is bound to it, or somebody waits on it. It lives on then, and is as it
 // was. ErrNotSupported: it belongs to a service or a service core.
 func (w *Wakeup) Close() error {
+	if w != nil && w.owner != nil {
+		return ErrNotSupported
+	}
 	return end(w, w.held(), func() error { return endWakeup(w.bell, w.wakeup) })
 }
 
@@ -120,7 +138,7 @@ func (w *Wakeup) Prepare() (WaitKey, error) {
 	if err := w.held().look(); err != nil {
 		return WaitKey{}, err
 	}
-	defer w.leave()
+	defer w.held().leave()
 	b := w.bell
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -209,12 +227,13 @@ func (w *Wakeup) Signal() (bool, error) {
 	if w == nil {
 		return false, ErrInvalid
 	}
-	if !w.gates.side[producers].enter() {
+	gate := &w.held().gates.side[producers]
+	if !gate.enter() {
 		return false, ErrClosed
 	}
 	raceSignal(w)
 	code := C.fpgo_wakeup_signal(w.wakeup)
-	w.gates.side[producers].leave()
+	gate.leave()
 	n, err := counted(int64(code))
 	return n == 1, err
 }
