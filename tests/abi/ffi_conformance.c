@@ -6,7 +6,7 @@
  * zero     every function, called with zero and NULL for all arguments, gives the
  *          error that it documents (or what the table below says)
  * structs  libffi, laying out each struct by its types, finds the described offsets
- * life     rings of each kind, pools and wake-ups live from create to destroy
+ * life     rings of each kind, pools, wake-ups and services live from create to destroy
  *          (ffi_life_<part>.c); each callback type is a closure that the library calls
  *
  * A new function, struct or callback of the description is asked too, without a change
@@ -67,6 +67,14 @@ static const struct {
 	{ "fp_mempool_object", NOTHING, NULL },
 	{ "fp_mempool_base", NOTHING, NULL },
 	{ "fp_wakeup_destroy", NOTHING, NULL },
+	{ "fp_service_destroy", NOTHING, NULL },
+	{ "fp_service_name", NOTHING, NULL },
+	{ "fp_service_wakeup", NOTHING, NULL },
+	{ "fp_service_list", NOTHING, NULL }, /* there are none yet */
+	{ "fp_service_core_destroy", NOTHING, NULL },
+	{ "fp_service_core_name", NOTHING, NULL },
+	{ "fp_service_core_wakeup", NOTHING, NULL },
+	{ "fp_service_core_list", NOTHING, NULL },
 };
 #define ZEROS (sizeof(zero_table) / sizeof(zero_table[0]))
 
@@ -333,6 +341,7 @@ static void life(void)
 	life_of_rings(allocator);
 	life_of_pools(allocator);
 	life_of_wakeups(allocator);
+	life_of_services(allocator);
 	CHECK(allocated == 0, "%lld bytes are not freed", (long long)allocated);
 	free(allocator);
 }

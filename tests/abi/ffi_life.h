@@ -37,5 +37,6 @@ void life_called(const char *callback);
 void life_of_rings(const void *allocator);
 void life_of_pools(const void *allocator);
 void life_of_wakeups(const void *allocator);
+void life_of_services(const void *allocator);
 
 #endif

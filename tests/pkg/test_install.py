@@ -26,6 +26,7 @@ include/libfp.h
 include/libfp/base.h
 include/libfp/mempool.h
 include/libfp/ring.h
+include/libfp/service.h
 include/libfp/wakeup.h
 {lib}/cmake/libfp/libfpConfig.cmake
 {lib}/cmake/libfp/libfpConfigVersion.cmake
