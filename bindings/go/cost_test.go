@@ -5,7 +5,7 @@
 //	go test -bench . -run -
 //
 // ns/elem is for an element that is enqueued and dequeued, or an object that is got and put,
-// by one goroutine.
+// by one goroutine; of waits, for an element that wakes another one.
 
 package fp
 
@@ -146,6 +146,35 @@ func BenchmarkWait(b *testing.B) {
 		back.DequeueWait(bg, v, 1)
 	})
 	there.CloseProducer()
+}
+
+// A call of a function of Go by a core: on a goroutine's thread, and on its own.
+func BenchmarkService(b *testing.B) {
+	for _, lent := range []bool{true, false} {
+		b.Run(map[bool]string{true: "goroutine", false: "own thread"}[lent], func(b *testing.B) {
+			done, left := make(chan bool, 1), b.N
+			s := makeService(b, 0, func() (bool, error) {
+				if left--; left == 0 {
+					done <- true
+				}
+				return true, nil
+			})
+			c := makeCore(b)
+			s.Map(c)
+			if lent {
+				go c.Run(bg)
+			} else {
+				c.Start()
+			}
+			until(b, "the core", func() bool { n, _ := c.Stats(); return n.Loops > 0 })
+			b.ResetTimer()
+			s.Start()
+			<-done
+			b.StopTimer()
+			s.Stop(bg)
+			c.Stop(bg)
+		})
+	}
 }
 
 func BenchmarkSpan(b *testing.B) {

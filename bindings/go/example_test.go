@@ -6,6 +6,7 @@
 package fp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"libfp/fp"
@@ -267,6 +269,149 @@ func ExamplePool_indexes() {
 	}
 	fmt.Println(sum)
 	// Output: 158400
+}
+
+func Example_waiting() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 64, Flags: fp.RingWait})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ring.Close()
+
+	go func() {
+		defer ring.CloseProducer()
+		for i := uint64(1); i <= 1000; i += 10 {
+			burst := []uint64{i, i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7, i + 8, i + 9}
+			// waits until there is room for all ten
+			if _, err := ring.EnqueueWait(context.Background(), burst, len(burst)); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	sum, burst := uint64(0), make([]uint64, 32)
+	for {
+		n, err := ring.DequeueWait(ctx, burst, 1) // waits for one, takes up to 32
+		if errors.Is(err, fp.ErrPipe) {
+			break
+		}
+		if err != nil { // ctx.Err(), if that is over
+			log.Fatal(err)
+		}
+		for _, v := range burst[:n] {
+			sum += v
+		}
+	}
+	fmt.Println(sum)
+	// Output: 500500
+}
+
+func ExampleWakeup() {
+	ctx := context.Background()
+	orders, err := fp.NewRing(fp.RingOptions{Capacity: 64})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer orders.Close()
+	prices, err := fp.NewRing(fp.RingOptions{Capacity: 64})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer prices.Close()
+	go func() {
+		orders.Enqueue(7)
+		prices.Enqueue(35)
+	}()
+
+	wakeup, err := fp.NewWakeup(fp.WakeupOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	orders.SetWakeup(fp.RingConsumer, wakeup)
+	prices.SetWakeup(fp.RingConsumer, wakeup)
+	defer func() { // a wake-up that is bound cannot be closed
+		orders.SetWakeup(fp.RingConsumer, nil)
+		prices.SetWakeup(fp.RingConsumer, nil)
+		wakeup.Close()
+	}()
+
+	sum := uint64(0)
+	look := func() (found bool) { // takes what there is in both
+		for _, ring := range []*fp.Ring{orders, prices} {
+			if v, ok, _ := ring.Dequeue(); ok {
+				sum += v
+				found = true
+			}
+		}
+		return found
+	}
+	for sum < 42 {
+		key, err := wakeup.Prepare()
+		if err != nil {
+			log.Fatal(err)
+		}
+		if look() { // what came before Prepare
+			wakeup.Cancel(key)
+			continue
+		}
+		if err := wakeup.Wait(ctx, key); err != nil { // ends for what came after it
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(sum)
+	// Output: 42
+}
+
+func ExampleService() {
+	ring, err := fp.NewRing(fp.RingOptions{Capacity: 64})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ring.Close()
+	sums := make(chan uint64, 1)
+
+	sum, burst := uint64(0), make([]uint64, 32)
+	service, err := fp.NewService(fp.ServiceOptions{
+		Name: "sum",
+		Run: func() (worked bool, err error) {
+			n, err := ring.DequeueBurst(burst)
+			for _, v := range burst[:n] {
+				sum += v
+			}
+			if sum == 15 {
+				sums <- sum
+				sum = 0
+			}
+			return n > 0, err // false: the core may sleep
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	core, err := fp.NewServiceCore(fp.ServiceCoreOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer core.Close()
+	ring.SetWakeup(fp.RingConsumer, service.Wakeup()) // elements wake the core
+	service.Map(core)
+	service.Start()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- core.Run(ctx) }() // or core.Start() and core.Stop(ctx)
+
+	ring.EnqueueBurst([]uint64{1, 2, 3, 4, 5})
+	fmt.Println(<-sums)
+	cancel()
+	fmt.Println(<-done)
+	ring.SetWakeup(fp.RingConsumer, nil)
+	// Output:
+	// 15
+	// context canceled
 }
 
 // What the guide shows is what runs here.

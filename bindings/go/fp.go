@@ -2,8 +2,9 @@
 
 // Package fp drives libfp from Go: rings, bounded FIFO queues that carry bursts of
 // fixed-size elements between goroutines, and between Go and any other language in the
-// same process; and pools of fixed-size objects, in memory that all of them see and the
-// garbage collector does not.
+// same process; pools of fixed-size objects, in memory that all of them see and the
+// garbage collector does not; wake-ups, to sleep until a ring has something; and services,
+// functions that cores call in turn.
 //
 // A call into C costs some tens of nanoseconds whatever it carries, so bursts are the
 // unit: at 256 elements a call costs less per element than anything a channel can do.
@@ -23,6 +24,16 @@
 // between its get and its put. The goroutines of a pool share one cache, or have a [Cache]
 // each.
 //
+// # Waiting
+//
+// A ring made with the flag RingWait, or with a [Wakeup] bound to it, can be waited for, until
+// a context ends. Goroutines that wait take no thread of the system.
+//
+// # Services
+//
+// A [ServiceCore] calls the functions of the [Service] values that are mapped to it, on a
+// thread of its own or on a goroutine's, and sleeps when none has work.
+//
 // # Results
 //
 // Full and empty are counts, not errors: a call that finds no room or nothing to take
@@ -33,9 +44,8 @@
 //	errors.Is(err, fp.ErrPipe) // closed by its producers and drained
 //	errors.Is(err, syscall.EPIPE)
 //
-// A call that fails changes nothing. Methods of a nil or zero Ring, Pool or Cache return
-// ErrInvalid. The bytes of an object that is not there are no error but a panic, as with a
-// slice.
+// A call that fails changes nothing. Methods of a nil or zero value return ErrInvalid. The
+// bytes of an object that is not there are no error but a panic, as with a slice.
 //
 // # Goroutines
 //
@@ -49,9 +59,9 @@
 // # Lifetime
 //
 // CloseProducer ends the stream: consumers get the rest, then ErrPipe. Close frees the
-// ring or the pool; it may come while other goroutines are inside calls. Close every ring,
-// pool and cache: what becomes unreachable is freed by the garbage collector, but that is a
-// net, and it may come late or never.
+// object; it may come while other goroutines are inside calls. Close every one: what
+// becomes unreachable is freed by the garbage collector, but that is a net, and it may come
+// late or never.
 package fp
 
 /*

@@ -26,8 +26,9 @@ typedef struct fpgo_made_core {
 	int code;
 } fpgo_made_core;
 
-static inline fpgo_made_service fpgo_service_create(const char *name, fp_service_run_fn run,
-						    void *user, uint32_t flags, uint32_t cycles)
+static inline fpgo_made_service fpgo_service_create(const char *name,
+						    fp_service_run_fn run, void *user,
+						    uint32_t flags, uint32_t cycles)
 {
 	fpgo_made_service made = { 0, 0 };
 	fp_service_opts opts;
@@ -63,9 +64,9 @@ static inline int fpgo_service_release(fpgo_service *service, int found, uint32_
 }
 
 /* What has nothing to convert but the handle. */
-#define FPGO_SERVICE(result, name, function)                  \
-	static inline result name(fpgo_service *service)      \
-	{                                                     \
+#define FPGO_SERVICE(result, name, function)                    \
+	static inline result name(fpgo_service *service)        \
+	{                                                       \
 		return (result)function((fp_service *)service); \
 	}
 FPGO_SERVICE(const char *, fpgo_service_name, fp_service_name)
@@ -95,7 +96,8 @@ static inline int fpgo_service_map(fpgo_service *service, fpgo_core *core)
 static inline int fpgo_service_unmap(fpgo_service *service, fpgo_core *core,
 				     uint64_t timeout_ns)
 {
-	return fp_service_unmap((fp_service *)service, (fp_service_core *)core, timeout_ns);
+	return fp_service_unmap((fp_service *)service, (fp_service_core *)core,
+				timeout_ns);
 }
 
 static inline int fpgo_service_is_mapped(fpgo_service *service, fpgo_core *core)
@@ -130,13 +132,15 @@ static inline int fpgo_service_map_stats(fpgo_service *service, fpgo_core *core,
 					 fp_service_map_stats *stats)
 {
 	stats->size = sizeof(*stats);
-	return fp_service_get_map_stats((fp_service *)service, (fp_service_core *)core, stats);
+	return fp_service_get_map_stats((fp_service *)service, (fp_service_core *)core,
+					stats);
 }
 
 /* ---- cores ---- */
 
 /* Options whose type Go need not translate are filled in place. */
-static inline fpgo_made_core fpgo_core_create(const char *name, const fp_service_core_opts *from)
+static inline fpgo_made_core fpgo_core_create(const char *name,
+					      const fp_service_core_opts *from)
 {
 	fpgo_made_core made = { 0, 0 };
 	fp_service_core_opts opts;
@@ -178,9 +182,9 @@ static inline int fpgo_core_release(fpgo_core *core, int found)
 		       fp_service_core_destroy((fp_service_core *)core);
 }
 
-#define FPGO_CORE(result, name, function)                        \
-	static inline result name(fpgo_core *core)               \
-	{                                                        \
+#define FPGO_CORE(result, name, function)                         \
+	static inline result name(fpgo_core *core)                \
+	{                                                         \
 		return (result)function((fp_service_core *)core); \
 	}
 FPGO_CORE(const char *, fpgo_core_name, fp_service_core_name)
@@ -212,7 +216,8 @@ static inline fp_service_core_stats fpgo_core_stats(fpgo_core *core)
 
 static inline int64_t fpgo_service_list(fpgo_core *core, fpgo_service **list, uint32_t n)
 {
-	return core ? fp_service_core_services((fp_service_core *)core, (fp_service **)list, n) :
+	return core ? fp_service_core_services((fp_service_core *)core,
+					       (fp_service **)list, n) :
 		      fp_service_list((fp_service **)list, n);
 }
 

@@ -39,9 +39,9 @@ static inline fpgo_made_wakeup fpgo_wakeup_create(uint32_t flags)
 }
 
 /* What has nothing to convert but the handle. */
-#define FPGO_WAKEUP(name, function)                  \
-	static inline int name(fpgo_wakeup *wakeup)  \
-	{                                            \
+#define FPGO_WAKEUP(name, function)                   \
+	static inline int name(fpgo_wakeup *wakeup)   \
+	{                                             \
 		return function((fp_wakeup *)wakeup); \
 	}
 FPGO_WAKEUP(fpgo_wakeup_destroy, fp_wakeup_destroy)
@@ -87,13 +87,14 @@ static inline int fpgo_interrupt(fpgo_ring *ring, uint32_t side)
 }
 
 /* One try of a call that waits. */
-static inline int32_t fpgo_enqueue_try(fpgo_ring *ring, const uint8_t *elems, uint32_t min,
-				       uint32_t n)
+static inline int32_t fpgo_enqueue_try(fpgo_ring *ring, const uint8_t *elems,
+				       uint32_t min, uint32_t n)
 {
 	return fp_ring_enqueue_wait((fp_ring *)ring, elems, min, n, 0);
 }
 
-static inline int32_t fpgo_dequeue_try(fpgo_ring *ring, uint8_t *elems, uint32_t min, uint32_t n)
+static inline int32_t fpgo_dequeue_try(fpgo_ring *ring, uint8_t *elems, uint32_t min,
+				       uint32_t n)
 {
 	return fp_ring_dequeue_wait((fp_ring *)ring, elems, min, n, 0);
 }
@@ -101,8 +102,9 @@ static inline int32_t fpgo_dequeue_try(fpgo_ring *ring, uint8_t *elems, uint32_t
 /* Whether a side is ready, at once or within the time. */
 static inline int fpgo_ring_block(fpgo_ring *ring, uint32_t side, uint64_t timeout_ns)
 {
-	return side == LIBFP_RING_CONSUMER ? fp_ring_wait_readable((fp_ring *)ring, timeout_ns) :
-					     fp_ring_wait_writable((fp_ring *)ring, timeout_ns);
+	return side == LIBFP_RING_CONSUMER ?
+		       fp_ring_wait_readable((fp_ring *)ring, timeout_ns) :
+		       fp_ring_wait_writable((fp_ring *)ring, timeout_ns);
 }
 
 static inline int fpgo_ring_ready(fpgo_ring *ring, uint32_t side)
