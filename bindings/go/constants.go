@@ -77,8 +77,8 @@ const (
 	ServiceCoreSpin              = 2       // LIBFP_SERVICE_CORE_SPIN
 	ServiceCorePolicyNone        = 0       // LIBFP_SERVICE_CORE_POLICY_NONE
 	ServiceCorePolicyOther       = 1       // LIBFP_SERVICE_CORE_POLICY_OTHER
-	ServiceCorePolicyFifo        = 2       // LIBFP_SERVICE_CORE_POLICY_FIFO
-	ServiceCorePolicyRr          = 3       // LIBFP_SERVICE_CORE_POLICY_RR
+	ServiceCorePolicyFIFO        = 2       // LIBFP_SERVICE_CORE_POLICY_FIFO
+	ServiceCorePolicyRR          = 3       // LIBFP_SERVICE_CORE_POLICY_RR
 	ServiceCorePolicyBatch       = 4       // LIBFP_SERVICE_CORE_POLICY_BATCH
 	ServiceCorePolicyIdle        = 5       // LIBFP_SERVICE_CORE_POLICY_IDLE
 	ServiceCoreSpinNS            = 0x100   // LIBFP_SERVICE_CORE_SPIN_NS
@@ -92,7 +92,7 @@ const (
 	ServiceCoreRunning           = 1       // LIBFP_SERVICE_CORE_RUNNING
 	ServiceCoreAsleep            = 2       // LIBFP_SERVICE_CORE_ASLEEP
 	ServiceCoreStopping          = 3       // LIBFP_SERVICE_CORE_STOPPING
-	ServiceCoreGotCpus           = 0x1     // LIBFP_SERVICE_CORE_GOT_CPUS
+	ServiceCoreGotCPUs           = 0x1     // LIBFP_SERVICE_CORE_GOT_CPUS
 	ServiceCoreGotPolicy         = 0x2     // LIBFP_SERVICE_CORE_GOT_POLICY
 	ServiceCoreIsLent            = 0x4     // LIBFP_SERVICE_CORE_IS_LENT
 )

@@ -321,7 +321,7 @@ func (c *ServiceCore) Wakeup() *Wakeup {
 
 // ServiceCoreStats are the counters and the state of a core.
 type ServiceCoreStats struct {
-	Flags      uint32 // ServiceCoreGotCpus, ServiceCoreGotPolicy, ServiceCoreIsLent
+	Flags      uint32 // ServiceCoreGotCPUs, ServiceCoreGotPolicy, ServiceCoreIsLent
 	State      uint32 // ServiceCoreStopped, -Running, -Asleep, -Stopping
 	Loops      uint64 // over its services
 	IdleLoops  uint64 // of these, without work

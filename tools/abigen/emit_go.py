@@ -3,14 +3,14 @@
 
 PATH = "bindings/go/constants.go"
 
-# Words that Go writes in capitals.
-INITIALISMS = {"MT", "ST", "AVX2", "NUMA", "ID", "FD", "CPU", "NS"}
+# Words that Go writes in capitals, or nearly so.
+INITIALISMS = {w: w for w in ("MT", "ST", "AVX2", "NUMA", "ID", "FD", "CPU", "NS", "FIFO", "RR")}
+INITIALISMS["CPUS"] = "CPUs"
 
 
 def go_name(name):
     """LIBFP_RING_STATS_BLOCKED -> RingStatsBlocked"""
-    return "".join(w if w in INITIALISMS else w.capitalize()
-                   for w in name.split("_")[1:])
+    return "".join(INITIALISMS.get(w, w.capitalize()) for w in name.split("_")[1:])
 
 
 def block(constants, type_name=""):
