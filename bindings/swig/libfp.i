@@ -16,7 +16,8 @@
  *   time       LIBFP_FOREVER is -1, for there are languages without unsigned numbers
  *
  * A new part needs one line FP_OBJECT(fp_part) before the end, and %immutable lines for its
- * counters; one without names FP_NAMELESS(fp_part); what it makes of itself,
+ * counters; one without names FP_NAMELESS(fp_part), one whose destroy has arguments
+ * FP_NAMED(fp_part) and that destroy; what it makes of itself,
  * FP_CHILD(fp_part_thing, fp_part). What a language must
  * bring is in a file of its own, libfp_<language>.i.
  */
@@ -134,7 +135,7 @@ FP_MEMBERS(TYPE)
  * (or its reference given back). There is no %delobject: a refused destroy must leave
  * the object as it is, so the object itself knows whether there is a handle.
  */
-%define FP_HANDLE(TYPE)
+%define FP_HELD(TYPE)
 %typemap(check) TYPE * (void *object), const TYPE * (void *object) {
 	object = (void *)$1;
 	$1 = fp_swig_handle(object);
@@ -156,7 +157,11 @@ typedef struct TYPE {
 }
 %{
 static int TYPE##_swig_end(void *handle, int is_reference);
+%}
+%enddef
 
+%define FP_DESTROY(TYPE)
+%{
 static int TYPE##_swig_destroy(TYPE *object)
 {
 	return fp_swig_end(object, TYPE##_destroy(fp_swig_handle(object)));
@@ -178,7 +183,8 @@ static int TYPE##_swig_end(void *handle, int is_reference)
 
 /* What is made of a PARENT, and keeps it from being destroyed: no options, no name. */
 %define FP_CHILD(TYPE, PARENT)
-FP_HANDLE(TYPE)
+FP_HELD(TYPE)
+FP_DESTROY(TYPE)
 FP_DESTROYED(TYPE)
 %{
 static TYPE *TYPE##_swig_create(PARENT *parent, int *status)
@@ -196,7 +202,7 @@ TYPE *TYPE##_swig_create(PARENT *parent, int *status);
 %define FP_CREATED(TYPE, END)
 FP_OPTIONS(TYPE##_opts, END)
 FP_STATISTICS(TYPE##_stats)
-FP_HANDLE(TYPE)
+FP_HELD(TYPE)
 %{
 static TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status)
 {
@@ -212,11 +218,12 @@ TYPE *TYPE##_swig_create(const TYPE##_opts *opts, int *status);
 /* A part without names: create and destroy. */
 %define FP_NAMELESS(TYPE)
 FP_CREATED(TYPE, )
+FP_DESTROY(TYPE)
 FP_DESTROYED(TYPE)
 %enddef
 
-/* A part with create, lookup, unref and destroy. */
-%define FP_OBJECT(TYPE)
+/* A part with create, lookup and unref, which says itself how it is destroyed. */
+%define FP_NAMED(TYPE)
 FP_CREATED(TYPE, free((void *)$self->name);)
 %ignore TYPE##_lookup;
 %ignore TYPE##_unref;
@@ -224,11 +231,6 @@ FP_CREATED(TYPE, free((void *)$self->name);)
 %rename(TYPE##_unref) TYPE##_swig_unref;
 %newobject TYPE##_swig_lookup;
 %{
-static int TYPE##_swig_end(void *handle, int is_reference)
-{
-	return is_reference ? TYPE##_unref(handle) : TYPE##_destroy(handle);
-}
-
 static TYPE *TYPE##_swig_lookup(const char *name, int *status)
 {
 	TYPE *handle = NULL;
@@ -244,6 +246,18 @@ static int TYPE##_swig_unref(TYPE *object)
 %}
 TYPE *TYPE##_swig_lookup(const char *name, int *status);
 int TYPE##_swig_unref(TYPE *object);
+%enddef
+
+/* A part with create, lookup, unref and destroy. */
+%define FP_OBJECT(TYPE)
+FP_NAMED(TYPE)
+FP_DESTROY(TYPE)
+%{
+static int TYPE##_swig_end(void *handle, int is_reference)
+{
+	return is_reference ? TYPE##_unref(handle) : TYPE##_destroy(handle);
+}
+%}
 %enddef
 
 /* ---- left out: exports.txt says why ---- */
@@ -349,6 +363,108 @@ static uint64_t fp_wakeup_swig_prepare(fp_wakeup *wakeup, int *status)
 	return key;
 }
 %}
+
+/* ---- service ---- */
+
+/* Its function is one of C, its address a number. */
+%apply unsigned long long { fp_service_run_fn, fp_service_released_fn };
+%apply (const void *elems, uint32_t n) { (const uint32_t *cpus, uint32_t n) };
+
+FP_NAMED(fp_service)
+FP_OBJECT(fp_service_core)
+FP_STATISTICS(fp_service_map_stats)
+%ignore fp_service_core_stats::reserved0;
+%ignore fp_service_list;
+%ignore fp_service_core_list;
+%ignore fp_service_core_services;
+%ignore fp_service_start_defaults;
+
+/* One that was dropped and is mapped, or inside its function, stays. */
+%{
+static int fp_service_swig_end(void *handle, int is_reference)
+{
+	return is_reference ? fp_service_unref(handle) : fp_service_destroy(handle, 0, 0);
+}
+
+/* -EINPROGRESS: the library frees it, and the handle is gone. */
+static int fp_service_swig_destroy(fp_service *object, uint32_t flags,
+				   uint64_t timeout_ns)
+{
+	int status = fp_service_destroy(fp_swig_handle(object), flags, timeout_ns);
+
+	fp_swig_end(object, status == -EINPROGRESS ? 0 : status);
+	return status;
+}
+
+static int fp_wakeup_swig_is_lent(void *handle, int is_reference)
+{
+	(void)handle, (void)is_reference;
+	return 0;
+}
+
+static fp_wakeup *fp_service_swig_wakeup(fp_service *object, int *status)
+{
+	return fp_swig_lent(object, fp_service_wakeup(fp_swig_handle(object)),
+			    fp_wakeup_swig_is_lent, status);
+}
+
+static fp_wakeup *fp_service_core_swig_wakeup(fp_service_core *object, int *status)
+{
+	return fp_swig_lent(object, fp_service_core_wakeup(fp_swig_handle(object)),
+			    fp_wakeup_swig_is_lent, status);
+}
+%}
+int fp_service_swig_destroy(fp_service *object, uint32_t flags, uint64_t timeout_ns);
+%ignore fp_service_wakeup;
+%ignore fp_service_core_wakeup;
+%rename(fp_service_wakeup) fp_service_swig_wakeup;
+%rename(fp_service_core_wakeup) fp_service_core_swig_wakeup;
+%newobject fp_service_swig_wakeup;
+%newobject fp_service_core_swig_wakeup;
+fp_wakeup *fp_service_swig_wakeup(fp_service *object, int *status);
+fp_wakeup *fp_service_core_swig_wakeup(fp_service_core *object, int *status);
+
+/* What the function returned is the result; only the call itself can fail. */
+%ignore fp_service_run_once;
+%rename(fp_service_run_once) fp_service_swig_run_once;
+%typemap(ret) int32_t fp_service_swig_run_once ""
+%inline %{
+static int32_t fp_service_swig_run_once(fp_service *service, int *status)
+{
+	int32_t result = 0;
+
+	*status = fp_service_run_once(service, 0, &result);
+	return result;
+}
+%}
+
+%immutable fp_service_stats::calls;
+%immutable fp_service_stats::idle;
+%immutable fp_service_stats::errors;
+%immutable fp_service_stats::busy;
+%immutable fp_service_stats::cycles;
+%immutable fp_service_stats::longest;
+%immutable fp_service_stats::cycle_hz;
+%immutable fp_service_stats::cores;
+%immutable fp_service_stats::inside_since_ns;
+%immutable fp_service_stats::deadline_ns;
+%immutable fp_service_map_stats::calls;
+%immutable fp_service_map_stats::idle;
+%immutable fp_service_map_stats::errors;
+%immutable fp_service_map_stats::busy;
+%immutable fp_service_map_stats::cycles;
+%immutable fp_service_core_stats::state;
+%immutable fp_service_core_stats::loops;
+%immutable fp_service_core_stats::idle_loops;
+%immutable fp_service_core_stats::busy_cycles;
+%immutable fp_service_core_stats::idle_cycles;
+%immutable fp_service_core_stats::cycle_hz;
+%immutable fp_service_core_stats::sleeps;
+%immutable fp_service_core_stats::naps;
+%immutable fp_service_core_stats::wakes;
+%immutable fp_service_core_stats::late_wakes;
+%immutable fp_service_core_stats::services;
+%immutable fp_service_core_stats::thread_id;
 
 /* ---- mempool ---- */
 

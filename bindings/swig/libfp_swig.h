@@ -26,18 +26,27 @@ struct fp_swig_box {
 	void *handle; /* NULL: ended */
 	int is_reference;
 	fp_swig_end_fn *end;
+	struct fp_swig_box *owner; /* NULL; or whose handle this one lives as long as */
 	atomic_uint users; /* the object and the spans that know the box */
 };
 
 static inline void *fp_swig_handle(const void *object)
 {
-	return object ? ((const struct fp_swig_box *)object)->handle : NULL;
+	const struct fp_swig_box *box = object;
+
+	if (!box || (box->owner && !box->owner->handle))
+		return NULL;
+	return box->handle;
 }
 
 static inline void fp_swig_forget(struct fp_swig_box *box)
 {
-	if (box && atomic_fetch_sub(&box->users, 1) == 1)
+	while (box && atomic_fetch_sub(&box->users, 1) == 1) {
+		struct fp_swig_box *owner = box->owner;
+
 		free(box);
+		box = owner;
+	}
 }
 
 /* The object of a new handle; NULL if the call that should have made it failed. */
@@ -57,7 +66,23 @@ static inline void *fp_swig_object(void *handle, int is_reference, fp_swig_end_f
 	box->handle = handle;
 	box->is_reference = is_reference;
 	box->end = end;
+	box->owner = NULL;
 	atomic_init(&box->users, 1);
+	return box;
+}
+
+/* The object of a handle that belongs to another object's. `end` must leave it alone. */
+static inline void *fp_swig_lent(void *object, void *handle, fp_swig_end_fn *end,
+				 int *status)
+{
+	struct fp_swig_box *owner = object, *box;
+
+	*status = handle ? 0 : -EINVAL;
+	box = fp_swig_object(handle, 0, end, status);
+	if (!box)
+		return NULL;
+	atomic_fetch_add(&owner->users, 1);
+	box->owner = owner;
 	return box;
 }
 
@@ -74,7 +99,7 @@ static inline void fp_swig_drop(void *object)
 {
 	struct fp_swig_box *box = object;
 
-	if (box && box->handle)
+	if (fp_swig_handle(box))
 		fp_swig_end(box, box->end(box->handle, box->is_reference));
 	fp_swig_forget(box);
 }
@@ -142,12 +167,20 @@ static inline uint32_t fp_swig_byte(const void *pool)
 	return 1;
 }
 
+/* Those of a core's are numbers of CPUs. */
+static inline uint32_t fp_swig_cpu(const void *core)
+{
+	(void)core;
+	return sizeof(uint32_t);
+}
+
 /* Bytes of an element of a table, in a call on its owner; a void ** has pointers. */
 #define FP_SWIG_ELEM_SIZE(owner, table)                                     \
 	_Generic((table), void **: (uint32_t)sizeof(void *), default:       \
 		_Generic((owner),                                           \
 			 fp_ring_span *: fp_swig_span_elem_size,            \
 			 fp_ring *: fp_swig_ring_elem_size,                 \
+			 fp_service_core *: fp_swig_cpu,                    \
 			 fp_mempool *: fp_swig_byte)(owner))
 
 /* The most elements that can come out of a ring, span or pool at once. */

@@ -61,6 +61,11 @@ abstract class Conformance<H> {
     /** Compares what is not the result. */
     abstract void check(String name, Object got) throws Wrong;
 
+    /** Whether a case may end now. */
+    boolean isAllEnded() {
+        return handles.isEmpty();
+    }
+
     // ---- handles ----
 
     /** The step's handle; null: it was not made yet, or it has ended. */
@@ -210,7 +215,7 @@ abstract class Conformance<H> {
             }
             steps++;
         }
-        if (handles.isEmpty()) {
+        if (isAllEnded()) {
             return 0;
         }
         if (!quiet) {

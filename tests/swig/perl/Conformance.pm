@@ -12,7 +12,7 @@ use Exporter 'import';
 use JSON::PP ();
 use Libfp;
 
-our @EXPORT_OK = qw(compare element fp is_number keep run_script timeout);
+our @EXPORT_OK = qw(compare compare_fields element fp is_number keep run_script timeout);
 
 my ($part, $steps, $cases, $good) = (undef, 0, 0, 1);
 
@@ -111,7 +111,7 @@ sub run_step {
     $run->{name} = $step->{ $part->{key} } // $part->{otherwise};
     my $handle = $run->{handles}{ $run->{name} };
     die "the script: no $part->{key} $run->{name}\n"
-        if !$handle && $name !~ /^(create|lookup|wakeup_\w+)$/;
+        if !$handle && $name !~ /^(create|lookup)$/ && $name !~ $part->{without};
     $part->{prepare}->($run, $handle);
     my $call = $part->{calls}{$name} // $calls{$name} // \&plain;
     my $got  = eval { $call->($run, $step, $handle) };
@@ -146,7 +146,7 @@ sub run_case {
         }
         $steps++;
     }
-    return 0 if !%{ $run->{handles} // {} };
+    return 0 if !%{ $run->{handles} // {} } && !$part->{open}->($run);
     print STDERR "$case->{case} ends, but something is open\n" if !$quiet;
     return $n + 1;
 }
@@ -154,9 +154,12 @@ sub run_case {
 # A driver's main. What a part brings: its name; the key of a step for its handle and the
 # handle without it; the keys that each call knows besides; the calls that are not plain;
 # prepare, which gets the run and the handle, if there is one, before the call; and check,
-# of what is not the result. Returns the exit status.
+# of what is not the result. Besides, if it has them: calls without a handle, and open,
+# which tells whether something else is open at the end. Returns the exit status.
 sub run_script {
     ($part, my @arguments) = @_;
+    $part->{without} //= qr/^$/;
+    $part->{open} //= sub { 0 };
     my $planted = $arguments[0] eq '--planted' && shift @arguments;
     open my $file, '<', $arguments[0] or die "$arguments[0]: $!\n";
     my $script = JSON::PP->new->utf8->decode(do { local $/; <$file> });

@@ -195,6 +195,7 @@ exit run_script(
         otherwise => 'r',
         keys      => \%keys,
         calls     => \%calls,
+        without   => qr/^wakeup_/,
         prepare   => \&prepare,
         check     => \&check,
     },

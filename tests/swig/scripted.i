@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Functions of services for the tests of Java and Perl, which have none of their own: C
+ * functions that return what they were told to, in turn, and count their calls. Built as a
+ * module of its own, for each language, beside that of libfp.i.
+ *
+ * All are found by number, from 0 on, and live as long as the process: a service may still
+ * call one when its test has forgotten it.
+ */
+%module Scripted
+
+%{
+#include <stdint.h>
+
+#define SCRIPTED_MAX 256
+#define RESULTS_MAX 8
+
+static struct scripted {
+	int32_t results[RESULTS_MAX];
+	uint64_t n; /* results: the last one again and again */
+	uint64_t calls, released; /* atomic */
+} scripted[SCRIPTED_MAX];
+static int scripted_n;
+
+static int32_t run(void *user)
+{
+	struct scripted *s = user;
+	uint64_t call = __atomic_fetch_add(&s->calls, 1, __ATOMIC_ACQ_REL);
+
+	return s->n ? s->results[call < s->n ? call : s->n - 1] : 0;
+}
+
+static void released(void *user)
+{
+	struct scripted *s = user;
+
+	__atomic_add_fetch(&s->released, 1, __ATOMIC_RELEASE);
+}
+
+/* The number of a new one; -1: there are too many. */
+static int scripted_new(void)
+{
+	return scripted_n < SCRIPTED_MAX ? scripted_n++ : -1;
+}
+
+static void scripted_returns(int number, int status)
+{
+	struct scripted *s = &scripted[number];
+
+	if (s->n < RESULTS_MAX)
+		s->results[s->n++] = status;
+}
+
+/* What the options of a service have for run, released and user. */
+static long long scripted_run(void)
+{
+	return (long long)(intptr_t)run;
+}
+
+static long long scripted_released(void)
+{
+	return (long long)(intptr_t)released;
+}
+
+static long long scripted_user(int number)
+{
+	return (long long)(intptr_t)&scripted[number];
+}
+
+static long long scripted_calls(int number)
+{
+	return (long long)__atomic_load_n(&scripted[number].calls, __ATOMIC_ACQUIRE);
+}
+
+static long long scripted_releases(int number)
+{
+	return (long long)__atomic_load_n(&scripted[number].released, __ATOMIC_ACQUIRE);
+}
+%}
+
+int scripted_new(void);
+void scripted_returns(int number, int status);
+long long scripted_run(void);
+long long scripted_released(void);
+long long scripted_user(int number);
+long long scripted_calls(int number);
+long long scripted_releases(int number);
