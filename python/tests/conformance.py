@@ -6,11 +6,13 @@ usage: conformance.py [--planted] SCRIPT
 --planted: the last step of each case, or its end, and nothing else must be found wrong.
 """
 
+import contextlib
 import dataclasses
 import errno
 import json
 import select
 import sys
+import weakref
 
 import libfp
 
@@ -453,6 +455,149 @@ class WakeupCase(Case):
         return int(wakeup.clear())
 
 
+class Failed(Exception):
+    """What the function of a service raises where the script has an error."""
+
+    def __init__(self, code):
+        super().__init__(code)
+        self.errno = code
+
+
+class Function:
+    """What a service calls: does what the script says, and counts."""
+
+    def __init__(self, returns):
+        self.calls = 0
+        self.returns = [-getattr(errno, value[1:]) if isinstance(value, str) else value
+                        for value in returns]
+
+    def __call__(self):
+        status = self.returns[min(self.calls, len(self.returns) - 1)]
+        self.calls += 1
+        if status < 0 and status != -errno.EAGAIN:
+            raise Failed(-status)
+        return status >= 0
+
+
+class ServiceCase(Case):
+    """Services and cores, all on this thread. Functions are Python's, which tell whether they have
+    worked, and nothing more."""
+
+    KEY, NAME = "service", "s"
+    HANDLE = libfp.Service
+    WANTED = ("fields",)
+    FLAGS = {"ready": 1, "started": 2, "active": 4}
+    STATES = ("stopped", "running", "asleep", "stopping")
+
+    def __init__(self, kinds):
+        super().__init__(kinds)
+        self.cores = {}
+        self.functions = {}  # weak: a service that is freed drops its own
+        self.counts = {}
+
+    def prepare(self, do, step):
+        self.name = step.pop(self.KEY, self.NAME)
+        self.core_name = step.pop("core", "c")
+        return self.handles.get(self.name)
+
+    def open(self):
+        return super().open() + [core for core in self.cores.values() if is_open(core)]
+
+    @property
+    def core(self):
+        return self.cores[self.core_name]
+
+    # ---- services ----
+
+    def create(self, step):
+        function = Function(step.pop("returns", [0]))
+        self.counts[self.name] = vars(function)  # outlives it
+        self.functions[self.name] = weakref.ref(function)
+        return libfp.Service(
+            function, name=step.pop("name", None), mt_safe=self.kinds[0] == "mt",
+            wakeable=step.pop("wakeable", False), ready=not step.pop("not_ready", False),
+            cycles=step.pop("cycles", "off"))
+
+    def do_destroy(self, step, service):
+        return 0 if service.destroy(step.pop("force", False), self.timeout(step)) else -1
+
+    def do_calls(self, *_):
+        return self.counts[self.name]["calls"]
+
+    def do_released(self, *_):
+        return int(self.functions[self.name]() is None)
+
+    def do_start(self, _, service):
+        return service.start() or 0
+
+    def do_stop(self, step, service):
+        return 0 if service.stop(self.timeout(step)) else -1
+
+    def do_set_ready(self, step, service):
+        return 0 if service.set_ready(step.pop("ready"), self.timeout(step)) else -1
+
+    def do_map(self, _, service):
+        return service.map(self.core) or 0
+
+    def do_unmap(self, step, service):
+        return 0 if service.unmap(self.core, self.timeout(step)) else -1
+
+    def do_is_mapped(self, _, service):
+        return int(service.is_mapped(self.core))
+
+    def do_run_once(self, step, service):
+        wanted = step.pop("result", None)
+        try:
+            got = 0 if service.run_once() else "-EAGAIN"
+        except Failed as failed:
+            got = f"-{errno.errorcode[failed.errno]}"
+        if wanted != got and not (got == 0 and isinstance(wanted, int)):
+            raise Mismatch(f"the function's result is {got!r}")
+        return 0
+
+    def do_map_stats(self, _, service):
+        self.found["fields"] = dataclasses.asdict(service.map_stats(self.core))
+        return 0
+
+    def do_reset_stats(self, _, service):
+        return service.reset_stats() or 0
+
+    # ---- cores ----
+
+    def do_core_create(self, step, _):
+        self.cores[self.core_name] = libfp.ServiceCore(
+            step.pop("name", None), idle=step.pop("idle", "sleep"))
+        return 0
+
+    def do_core_lookup(self, step, _):
+        self.cores[self.core_name] = libfp.ServiceCore.lookup(step.pop("name"))
+        return 0
+
+    def do_core_destroy(self, *_):
+        return self.core.destroy() or 0
+
+    def do_core_unref(self, *_):
+        return self.core.unref() or 0
+
+    def do_core_name(self, *_):
+        return self.core.name
+
+    def do_core_run(self, step, _):
+        """Whether it was stopped, but the time-out is an error of C."""
+        with contextlib.suppress(Failed):
+            if self.core.run(self.timeout(step)):
+                return 0
+        raise OSError(errno.ETIMEDOUT, "false")
+
+    def do_core_stats(self, *_):
+        stats = dataclasses.asdict(self.core.stats)
+        self.found["fields"] = stats | {"state": self.STATES.index(stats["state"])}
+        return 0
+
+    def do_core_reset_stats(self, *_):
+        return self.core.reset_stats() or 0
+
+
 def look(name):
     def do(_, __, owner):
         value = getattr(owner, name)
@@ -467,9 +612,12 @@ for attribute in ("count", "free_count", "capacity", "elem_size", "is_full", "is
 for attribute in ("capacity", "object_size", "stride", "cache_size", "memory", "is_full",
                   "is_empty"):
     setattr(PoolCase, f"do_{attribute}", look(attribute))
+for attribute in ("is_runnable", "is_active"):
+    setattr(ServiceCase, f"do_{attribute}", look(attribute))
 PoolCase.do_avail_count, PoolCase.do_in_use_count = look("available"), look("in_use")
 
-PARTS = {"ring": RingCase, "mempool": PoolCase, "wakeup": WakeupCase}
+PARTS = {"ring": RingCase, "mempool": PoolCase, "wakeup": WakeupCase,
+         "service": ServiceCase}
 
 
 def is_open(handle):
