@@ -46,6 +46,26 @@ with libfp.Pool(64, 16, name=None, checked=True, align=64, cache_size=8) as pool
         pool.destroy()
     except libfp.PoolBusy as busy:
         n = busy.in_use
+
+with libfp.Wakeup(fence=True) as wakeup, libfp.Ring(64, wait=True) as ring:
+    ring.set_wakeup("consumer", wakeup)
+    readable: bool = ring.wait_readable(0.5)
+    n = ring.enqueue_wait(bytes(8), min=1, timeout=None)
+    with wakeup.prepare() as key:
+        signalled: bool = wakeup.wait(key, 0)
+    wakeup.wait(1)  # WRONG
+
+async def main() -> None:
+    await ring.readable()
+    async for burst in ring.bursts(32):
+        first = burst[0]
+    await wakeup.until(lambda: ring.count)
+
+with libfp.Service(lambda: True, name="s") as service, libfp.ServiceCore() as core:
+    service.map(core)
+    stopped: bool = core.run(0)
+    calls: int = service.stats.calls + service.map_stats(core).calls
+    libfp.Service(lambda x: x)  # WRONG
 """
 
 
@@ -74,4 +94,4 @@ def test_program_that_uses_it(cache, tmp_path):
     done = mypy(cache, tmp_path, program)
     wrong = [number for number, line in enumerate(USER.splitlines(), 1) if line.endswith("# WRONG")]
     found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
-    assert found == wrong and len(wrong) == 2, done
+    assert found == wrong and len(wrong) == 4, done

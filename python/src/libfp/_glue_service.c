@@ -18,7 +18,7 @@ struct glue_function {
 
 static struct glue_function *glue_released; /* newest first */
 static struct glue_function *glue_reaping;  /* what glue_service_reap() took from it */
-static __thread uint32_t glue_lent;	    /* calls that this thread, Python's, is inside of */
+static __thread uint32_t glue_lent; /* calls that this thread, Python's, is inside of */
 
 static int32_t glue_run_python(void *user)
 {
@@ -42,7 +42,8 @@ uint64_t glue_service_reap(void)
 	uint64_t id;
 
 	if (!glue_reaping)
-		glue_reaping = __atomic_exchange_n(&glue_released, NULL, __ATOMIC_SEQ_CST);
+		glue_reaping =
+			__atomic_exchange_n(&glue_released, NULL, __ATOMIC_SEQ_CST);
 	f = glue_reaping;
 	if (!f)
 		return 0;
@@ -217,15 +218,15 @@ void glue_service_forked(glue_service *g)
 /* ---- calls on services ---- */
 
 /* call is an expression over handle, the C object. */
-#define GLUE_PASSED(g, call)              \
-	do {                              \
+#define GLUE_PASSED(g, call)                     \
+	do {                                     \
 		int got = glue_pass(&(g)->gate); \
-                                          \
-		if (got)                  \
-			return got;       \
-		got = (call);             \
-		glue_leave_gate(&(g)->gate); \
-		return got;               \
+                                                 \
+		if (got)                         \
+			return got;              \
+		got = (call);                    \
+		glue_leave_gate(&(g)->gate);     \
+		return got;                      \
 	} while (0)
 
 int glue_service_start(glue_service *g)
@@ -286,19 +287,19 @@ int glue_service_reset_stats(glue_service *g)
 
 /* ---- a service and a core ---- */
 
-#define GLUE_PASSED_BOTH(g, core, call)                   \
-	do {                                              \
-		int both = glue_pass(&(core)->gate);      \
-                                                          \
-		if (both)                                 \
-			return both;                      \
-		both = glue_pass(&(g)->gate);             \
-		if (!both) {                              \
-			both = (call);                    \
-			glue_leave_gate(&(g)->gate);      \
-		}                                         \
-		glue_leave_gate(&(core)->gate);           \
-		return both;                              \
+#define GLUE_PASSED_BOTH(g, core, call)              \
+	do {                                         \
+		int both = glue_pass(&(core)->gate); \
+                                                     \
+		if (both)                            \
+			return both;                 \
+		both = glue_pass(&(g)->gate);        \
+		if (!both) {                         \
+			both = (call);               \
+			glue_leave_gate(&(g)->gate); \
+		}                                    \
+		glue_leave_gate(&(core)->gate);      \
+		return both;                         \
 	} while (0)
 
 int glue_service_map(glue_service *g, glue_core *core)

@@ -19,7 +19,7 @@ typedef struct glue_service {
 typedef struct glue_core {
 	fp_service_core *handle; /* NULL: destroyed, or the reference given back */
 	uint32_t owner;
-	uint32_t lent;	/* threads of Python that are running it, also between two calls */
+	uint32_t lent; /* threads of Python that are running it, also between two calls */
 	uint32_t stops; /* calls of glue_core_stop() */
 	uint32_t pad;
 	glue_wakeup *wake;
@@ -50,7 +50,8 @@ int glue_service_reset_stats(glue_service *g);
 int glue_service_map(glue_service *g, glue_core *core);
 int glue_service_unmap(glue_service *g, glue_core *core, uint64_t timeout_ns);
 int glue_service_is_mapped(glue_service *g, glue_core *core);
-int glue_service_get_map_stats(glue_service *g, glue_core *core, fp_service_map_stats *io);
+int glue_service_get_map_stats(glue_service *g, glue_core *core,
+			       fp_service_map_stats *io);
 
 int glue_core_create(const fp_service_core_opts *opts, glue_core *out);
 int glue_core_lookup(const char *name, glue_core *out);

@@ -142,16 +142,16 @@ void glue_key_drop(glue_key *key)
 
 /* ---- the rest ---- */
 
-#define GLUE_WAKEUP_CALL(name, call)               \
-	int name(glue_wakeup *g)                   \
-	{                                          \
-		int got = glue_pass(&g->gate);     \
-                                                   \
-		if (got)                           \
-			return got;                \
-		got = call(g->handle);             \
-		glue_leave_gate(&g->gate);         \
-		return got;                        \
+#define GLUE_WAKEUP_CALL(name, call)           \
+	int name(glue_wakeup *g)               \
+	{                                      \
+		int got = glue_pass(&g->gate); \
+                                               \
+		if (got)                       \
+			return got;            \
+		got = call(g->handle);         \
+		glue_leave_gate(&g->gate);     \
+		return got;                    \
 	}
 
 GLUE_WAKEUP_CALL(glue_wakeup_signal, fp_wakeup_signal)

@@ -10,7 +10,8 @@
 struct glue_wakeup {
 	fp_wakeup *handle; /* NULL: destroyed, or the service that had it */
 	uint32_t refs;
-	uint32_t owner; /* destroyed with the glue_wakeup; 0: it is a service's or a core's */
+	uint32_t
+		owner; /* destroyed with the glue_wakeup; 0: it is a service's or a core's */
 	glue_gate gate;
 };
 
