@@ -4,9 +4,7 @@
  *
  * Single 8-byte elements have both algorithms inline, chosen by one byte of the
  * handle (measured ahead of a call through a pointer); the index ring falls
- * through, since its whole operation is shorter. Both end with the signal, of an empty
- * wake-up if nothing is bound: its two loads are not measured, while a way round them
- * would cost those who are bound twice as much. Bursts go through the
+ * through, since its whole operation is shorter. Bursts go through the
  * functions that create chose for element size, mode and CPU. What is not the
  * common case leaves by a cold branch, so that the common path saves no
  * registers.
@@ -81,32 +79,16 @@ static FPI_NOINLINE int32_t dequeue_and_tell(fp_ring *r, void *elems, uint64_t n
 	return got;
 }
 
-/* Somebody sleeps. Tail-called, so that the common path saves no registers. */
-static FPI_NOINLINE FPI_COLD int32_t signal_slow(fp_wakeup *w, uint64_t state)
-{
-	fpi_wakeup_signal_slow(w, state);
-	return 1;
-}
-
-/* The end of a single call: fpi_wakeup_signal(), and 1. */
-FPI_INLINE int32_t signal_one(const fp_ring *r, enum fpi_ring_side_name side)
-{
-	fp_wakeup *w = r->signal[side];
-	uint64_t state = fpi_wakeup_sleepers(w);
-
-	return FPI_LIKELY(state == 0) ? 1 : signal_slow(w, state);
-}
-
 int32_t fp_ring_enqueue_u64(fp_ring *ring, uint64_t elem)
 {
 	if (FPI_UNLIKELY(!ring))
 		return -EINVAL;
 	if (FPI_LIKELY(ring->prod_kind == FPI_RING_INDEX8)) {
 		if (FPI_LIKELY(fpi_spsc_enqueue_one(ring, elem)))
-			return signal_one(ring, FPI_RING_CONSUMER);
+			return fpi_ring_signalled(ring, FPI_RING_CONSUMER, 1);
 	} else if (FPI_LIKELY(ring->prod_kind == FPI_RING_GENS8) &&
 		   FPI_LIKELY(fpi_gens_enqueue_one(ring, elem))) {
-		return signal_one(ring, FPI_RING_CONSUMER);
+		return fpi_ring_signalled(ring, FPI_RING_CONSUMER, 1);
 	}
 	return enqueue_call(ring, elem);
 }
@@ -117,10 +99,10 @@ int32_t fp_ring_dequeue_u64(fp_ring *ring, uint64_t *elem)
 		return -EINVAL;
 	if (FPI_LIKELY(ring->cons_kind == FPI_RING_INDEX8)) {
 		if (FPI_LIKELY(fpi_spsc_dequeue_one(ring, elem)))
-			return signal_one(ring, FPI_RING_PRODUCER);
+			return fpi_ring_signalled(ring, FPI_RING_PRODUCER, 1);
 	} else if (FPI_LIKELY(ring->cons_kind == FPI_RING_GENS8) &&
 		   FPI_LIKELY(fpi_gens_dequeue_one(ring, elem))) {
-		return signal_one(ring, FPI_RING_PRODUCER);
+		return fpi_ring_signalled(ring, FPI_RING_PRODUCER, 1);
 	}
 	return dequeue_call(ring, elem);
 }

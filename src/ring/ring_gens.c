@@ -77,7 +77,7 @@ static FPI_NOINLINE int32_t enqueue_long(fp_ring *r, const void *elems, uint64_t
 		FPI_STEP(GENS_P_COPIED);
 		fpi_gens_publish(r, pos, (uint32_t)got, FPI_GEN_FULL);
 	}
-	return got;
+	return fpi_ring_signal_after(r, FPI_RING_CONSUMER, got);
 }
 
 static FPI_NOINLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n,
@@ -95,7 +95,7 @@ static FPI_NOINLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n,
 			fpi_gens_take_walk(r, pos, end, (unsigned char *)elems);
 		}
 	}
-	return got;
+	return fpi_ring_signal_after(r, FPI_RING_PRODUCER, got);
 }
 
 /* CHECKED rings: only the long way notes who claimed. */
@@ -193,7 +193,7 @@ FPI_INLINE int32_t enqueue_few(fp_ring *r, const void *elems, uint64_t n, uint32
 	if (n > 1)
 		fpi_prefetch_write(slot(r, h, elem_size) + n * elem_size +
 				   2 * FPI_CACHELINE);
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_CONSUMER, (int32_t)n);
 }
 
 FPI_INLINE int32_t enqueue_many(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk,
@@ -223,7 +223,7 @@ FPI_INLINE int32_t enqueue_many(fp_ring *r, const void *elems, uint64_t n, uint3
 	if (ahead_is(r, h, n, empty))
 		fpi_prefetch_write_lines(slot(r, h, elem_size) + AHEAD * n * elem_size,
 					 n * elem_size);
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_CONSUMER, (int32_t)n);
 }
 
 FPI_INLINE int32_t dequeue_few(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
@@ -250,7 +250,7 @@ FPI_INLINE int32_t dequeue_few(fp_ring *r, void *elems, uint64_t n, uint32_t bul
 		FPI_STORE(g, fpi_gen_next(full), FPI_MO(GENS_CF1_FREE, RELEASE));
 	else
 		fpi_gens_set(g, fpi_gen_next(full), n, FPI_MO(GENS_CF_FREE, RELEASE), 0);
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_PRODUCER, (int32_t)n);
 }
 
 FPI_INLINE int32_t dequeue_many(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
@@ -276,7 +276,7 @@ FPI_INLINE int32_t dequeue_many(fp_ring *r, void *elems, uint64_t n, uint32_t bu
 	if (ahead_is(r, h, n, full))
 		fpi_prefetch_read_lines(slot(r, h, elem_size) + AHEAD * n * elem_size,
 					n * elem_size);
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_PRODUCER, (int32_t)n);
 }
 
 /*

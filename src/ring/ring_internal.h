@@ -154,7 +154,7 @@ struct fp_ring {
 	struct fpi_ring_side *cons;
 	fpi_atomic_u8 *gens;
 	unsigned char *data;
-	fp_wakeup *signal[2]; /* wake, or fpi_ring_nobody: what single calls signal */
+	fp_wakeup *signal[2]; /* wake, or fpi_ring_nobody, [side that may sleep] */
 	struct fpi_ring_ops ops;
 	struct fpi_ring_ops inner; /* what the guards of CHECKED and STATS call */
 	struct fpi_ring_ops raw;   /* the algorithm, without signals */
@@ -277,6 +277,29 @@ uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos);
 /* ring_wake.c: puts the signals of r->wake around r->raw, as r->inner. */
 void fpi_ring_wake_ops(fp_ring *r);
 extern fp_wakeup fpi_ring_nobody; /* nobody sleeps on it, ever */
+
+/* Somebody sleeps: signals, returns got. */
+FPI_COLD int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got);
+
+/*
+ * The end of a call that moved elements: signals who may sleep on `side`, returns got.
+ * With tail calls only, so that the common path saves no registers.
+ */
+FPI_INLINE int32_t fpi_ring_signalled(const fp_ring *r, enum fpi_ring_side_name side,
+				      int32_t got)
+{
+	fp_wakeup *w = r->signal[side];
+	uint64_t state = fpi_wakeup_sleepers(w);
+
+	return FPI_LIKELY(state == 0) ? got : fpi_ring_signal_slow(w, state, got);
+}
+
+/* The end of a call that may have moved nothing. */
+FPI_INLINE int32_t fpi_ring_signal_after(const fp_ring *r, enum fpi_ring_side_name side,
+					 int32_t got)
+{
+	return FPI_LIKELY(got > 0) ? fpi_ring_signalled(r, side, got) : got;
+}
 /* Wakes all that wait on the ring: it was closed. */
 void fpi_ring_wake_closed(fp_ring *r);
 /* Binds the wake-ups of LIBFP_RING_WAIT; lets go of bound ones, before the end. */

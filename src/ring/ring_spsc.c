@@ -156,7 +156,7 @@ FPI_INLINE int32_t enqueue_long(fp_ring *r, const void *elems, uint64_t n, uint3
 		FPI_STEP(SPSC_P_COPIED);
 		publish(r, t, (uint32_t)got);
 	}
-	return got;
+	return fpi_ring_signal_after(r, FPI_RING_CONSUMER, got);
 }
 
 FPI_INLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
@@ -170,7 +170,7 @@ FPI_INLINE int32_t dequeue_long(fp_ring *r, void *elems, uint64_t n, uint32_t bu
 		FPI_STEP(SPSC_C_COPIED);
 		give_back(r, h, (uint32_t)got);
 	}
-	return got;
+	return fpi_ring_signal_after(r, FPI_RING_PRODUCER, got);
 }
 
 /*
@@ -220,7 +220,7 @@ FPI_INLINE int32_t enqueue(fp_ring *r, const void *elems, uint64_t n, uint32_t b
 	if (!few && free_known(r, to) >= n)
 		fpi_prefetch_write_lines(r->data + (to & r->mask) * elem_size,
 					 n * elem_size);
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_CONSUMER, (int32_t)n);
 }
 
 FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
@@ -256,7 +256,7 @@ FPI_INLINE int32_t dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk,
 	FPI_STEP(SPSC_C_COPIED);
 	/* Partner: SPSC_P_REFRESH, SPSC_PB_REFRESH, SPSC_P1_REFRESH. */
 	FPI_STORE(&c->head, to, FPI_MO(SPSC_CB_FREE, RELEASE));
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_PRODUCER, (int32_t)n);
 }
 
 /* One function for each {element size 8 or any} x {baseline, AVX2}. */

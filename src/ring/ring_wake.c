@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings that somebody may sleep on: binding, and the signals, which cost the load of
- * fpi_wakeup_signal() after each call. Bursts and spans of a ring without LIBFP_RING_WAIT
- * and without a bound wake-up never come here. Single calls have their signal inline
- * (ring_fast.c), to an empty wake-up if there is none.
+ * Rings that somebody may sleep on: binding, and the signals. An enqueue signals the
+ * consumer side's wake-up, a dequeue the producer side's. A call that moved nothing
+ * signals nobody: both sides may be bound to one wake-up, and two threads that look in
+ * vain would wake each other for ever. The exceptions are a commit of 0 elements, which
+ * publishes void slots, and whoever passes these (fpi_gens_pass_voids()) and so frees them.
  *
- * The signals stand between the exported calls (or the guards of CHECKED and STATS, so
- * that they are inside them) and the algorithm. An enqueue signals the consumer side's
- * wake-up, a dequeue the producer side's. A call that moved nothing signals nobody: both
- * sides may be bound to one wake-up, and two threads that look in vain would wake each
- * other for ever. The exceptions are a commit of 0 elements, which publishes void slots, and
- * whoever passes these (fpi_gens_pass_voids()) and so frees them.
+ * Single calls, bursts and bulks end with the signal, bound or not: two loads, of an empty
+ * wake-up if nothing is bound (fpi_ring_signalled()). A way around them for rings that
+ * nobody sleeps on would cost the others another call. Commits of spans have a function
+ * around them on rings with a wake-up, and none on others. All signals are inside the
+ * guards of CHECKED and STATS.
  *
  * Order: the algorithm publishes with a release (its *_PUBLISH and *_FREE sites); the
  * signal's load comes after it, see wakeup_count.c.
@@ -27,26 +27,13 @@
 /* Of a side that nobody sleeps on: always empty. */
 fp_wakeup fpi_ring_nobody;
 
-FPI_INLINE int32_t signal_after(fp_ring *r, enum fpi_ring_side_name side, int32_t got)
+int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got)
 {
-	if (FPI_LIKELY(got > 0))
-		fpi_wakeup_signal(r->wake[side]);
+	fpi_wakeup_signal_slow(w, state);
 	return got;
 }
 
-/* ---- bursts and spans ---- */
-
-static int32_t waking_enqueue(fp_ring *r, const void *elems, uint64_t n, uint32_t bulk)
-{
-	return signal_after(r, CONSUMER,
-			    r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk));
-}
-
-static int32_t waking_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bulk)
-{
-	return signal_after(r, PRODUCER,
-			    r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk));
-}
+/* ---- spans ---- */
 
 static int32_t waking_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
 {
@@ -59,13 +46,11 @@ static int32_t waking_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
 
 static int32_t waking_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
 {
-	return signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
+	return fpi_ring_signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
 }
 
 void fpi_ring_wake_ops(fp_ring *r)
 {
-	r->inner.enqueue[0] = r->inner.enqueue[1] = waking_enqueue;
-	r->inner.dequeue[0] = r->inner.dequeue[1] = waking_dequeue;
 	r->inner.commit_enqueue = waking_commit_enqueue;
 	r->inner.commit_dequeue = waking_commit_dequeue;
 }
