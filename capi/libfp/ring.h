@@ -508,6 +508,8 @@ LIBFP_API int fp_ring_wait_writable(fp_ring *ring, uint64_t timeout_ns);
 /*
  * Dequeues at least `min` and up to n elements, and waits for the first `min`, which it
  * takes together. From a closed ring it takes what is left, also below `min`.
+ * Void slots (commits of fewer than reserved) take room and give nothing: with these, a
+ * `min` near the capacity may wait for what producers have no room for.
  *
  * elems:    receives them; room for n * elem_size bytes; any alignment.
  * min:      1 to n, at most the capacity. 0: does not wait, as fp_ring_dequeue_burst().

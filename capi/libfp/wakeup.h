@@ -124,7 +124,8 @@ LIBFP_API int fp_wakeup_create(const fp_wakeup_opts *opts, fp_wakeup **out);
 LIBFP_API int fp_wakeup_destroy(fp_wakeup *wakeup);
 
 /*
- * How this wake-up keeps its promise, as fixed at create.
+ * How this wake-up keeps its promise, as fixed at create; LIBFP_WAKEUP_MODE_POLL also
+ * once the kernel refuses the membarrier that it granted then.
  *
  * Returns:  LIBFP_WAKEUP_MODE_...; -EINVAL: wakeup is NULL.
  * Threads:  any.
@@ -228,7 +229,7 @@ LIBFP_API int fp_wakeup_arm(fp_wakeup *wakeup);
  * Ends an arm: makes the descriptor unreadable again, whether or not a signal came. Look
  * at the objects after it.
  *
- * Returns:  1: a signal had come; 0: none; -EINVAL: wakeup is NULL; -ENXIO:
+ * Returns:  1: a signal had come, or it was not armed; 0: none; -EINVAL: wakeup is NULL; -ENXIO:
  *           fp_wakeup_fd() was never called; -ECHILD, -EOPNOTSUPP as prepare.
  * Threads:  as fp_wakeup_arm().
  * Progress: wait-free, but for one system call.

@@ -66,7 +66,6 @@ typedef struct fpi_atomic_ptr {
 				    __ATOMIC_RELAXED)
 /* The first try at a lock. The model can wait here instead of failing. */
 #define FPI_CAS_LOCK FPI_CAS
-#define FPI_FENCE(order) __atomic_thread_fence(order)
 /* Orders the compiler only: the partner runs a membarrier instead of a fence. */
 #define FPI_COMPILER_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
@@ -83,6 +82,15 @@ typedef struct fpi_atomic_ptr {
 #endif
 #ifndef FPI_WIDE
 #define FPI_WIDE 1
+#endif
+
+#if FPI_WIDE
+#define FPI_FENCE(order) __atomic_thread_fence(order)
+#elif defined(__x86_64__)
+/* TSan knows no fences, and gcc warns of them there; the CPU needs this one all the same. */
+#define FPI_FENCE(order) __asm__ volatile("mfence" ::: "memory")
+#else
+#define FPI_FENCE(order) __asm__ volatile("dmb ish" ::: "memory")
 #endif
 /* Runs of bytes: relaxed accesses and one fence, or an order on each access. */
 #define FPI_FENCE_FORM FPI_WIDE

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/membarrier.h"
@@ -166,7 +167,11 @@ int fp_wakeup_destroy(fp_wakeup *wakeup)
 
 int fp_wakeup_mode(const fp_wakeup *wakeup)
 {
-	return wakeup ? (int)wakeup->mode : -EINVAL;
+	if (!wakeup)
+		return -EINVAL;
+	/* What it was made for, unless the kernel has withdrawn it. */
+	return fpi_wakeup_limit(wakeup) == FPI_NO_DEADLINE ? (int)wakeup->mode :
+							     LIBFP_WAKEUP_MODE_POLL;
 }
 
 int fp_wakeup_get_stats(const fp_wakeup *wakeup, fp_wakeup_stats *io)
