@@ -463,11 +463,11 @@ service.destroy()
 core.destroy()
 """
 
-NATIVE = f"""
+NATIVE = """
 import ctypes
 text = ctypes.create_string_buffer(b"text")
 address = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
-service = libfp.Service(address=address, user=ctypes.addressof(text){{}})
+service = libfp.Service(address=address, user=ctypes.addressof(text){})
 """
 
 

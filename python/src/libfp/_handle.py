@@ -85,7 +85,7 @@ class Handle:
         """Fills what is the part's own, before anybody else sees the object."""
         raise NotImplementedError
 
-    def destroy(self) -> None:
+    def destroy(self) -> object:
         raise NotImplementedError
 
     def _end(self, end: Any) -> int:

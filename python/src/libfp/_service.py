@@ -113,9 +113,11 @@ def _failed(kind: Any, error: BaseException, traceback: Any) -> None:
         lent.stop()
 
 
-@ffi.def_extern(name="glue_call_python", error=-errno.EIO, onerror=_failed)  # type: ignore[untyped-decorator, unused-ignore]
 def _call_python(number: int) -> int:
     return 0 if _functions[number]() else -errno.EAGAIN
+
+
+ffi.def_extern("glue_call_python", error=-errno.EIO, onerror=_failed)(_call_python)
 
 
 def _reap() -> None:
@@ -273,7 +275,8 @@ class Service(Named):
 
     def set_ready(self, ready: bool, timeout: float | None = None) -> bool:
         """Opens or shuts the component's gate. Shutting waits as stop() does."""
-        return in_time(lambda ns: lib.glue_service_set_ready(self._core, bool(ready), ns), timeout)
+        call = functools.partial(lib.glue_service_set_ready, self._core, bool(ready))
+        return in_time(call, timeout)
 
     @property
     def is_runnable(self) -> bool:
@@ -299,7 +302,8 @@ class Service(Named):
 
     def unmap(self, core: ServiceCore, timeout: float | None = None) -> bool:
         """Ends a mapping, and waits if that core is inside the function; as stop()."""
-        done = in_time(lambda ns: lib.glue_service_unmap(self._core, core._core, ns), timeout)
+        call = functools.partial(lib.glue_service_unmap, self._core, core._core)
+        done = in_time(call, timeout)
         core._forget(self)
         return done
 
