@@ -493,7 +493,8 @@ static void describe(fp_service_core *c, char *where, size_t size)
 {
 	const void *cur = FPI_LOAD(&c->cur, FPI_RELAXED);
 
-	snprintf(where, size, "a service that is gone");
+	snprintf(where, size, "%s",
+		 cur && cur != c ? "a service that is gone" : "its loop, in no service");
 	for (const fp_service *s = fpi_services.first; s; s = s->next)
 		if (s == cur)
 			snprintf(where, size, "service '%s'", fpi_service_label(s));

@@ -218,12 +218,15 @@ static inline void st_await_asleep(fp_service_core *c)
 	} while (st.state != LIBFP_SERVICE_CORE_ASLEEP || st.sleeps == st.naps);
 }
 
+/* More loops, also of a core that has nothing to do. */
 static inline void st_await_loops(fp_service_core *c, uint64_t more)
 {
 	uint64_t until = st_core_stats(c).loops + more;
 
-	while (st_core_stats(c).loops < until)
+	while (st_core_stats(c).loops < until) {
+		fp_wakeup_signal(fp_service_core_wakeup(c));
 		sched_yield();
+	}
 }
 
 /* ---- other threads ---- */
