@@ -285,6 +285,8 @@ FPI_COLD void fpi_services_finish_slow(fp_service_core *passed)
 		fpi_services_lock();
 	}
 	dead = take_dead();
+	for (fp_service *s = fpi_services.dying; s; s = s->next)
+		fpi_service_wake_inside(s);
 	fpi_services_unlock();
 	for (; dead; dead = next) {
 		next = dead->next;

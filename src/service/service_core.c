@@ -567,6 +567,7 @@ int64_t fp_service_start_defaults(fp_service_core *const *cores, uint32_t n)
 		return err;
 	fpi_services_lock();
 	mapped = map_unmapped(cores, n);
+	fpi_services_settle();
 	fpi_services_unlock();
 	for (uint32_t i = 0; i < n && mapped >= 0; i++) {
 		err = fp_service_core_start(cores[i]);

@@ -63,10 +63,11 @@ static int begin_look(fp_service_core *c, const struct fpi_service_snapshot *s)
 	/* Partner: SERVICE_FENCE, or the membarrier, before control reads cur. */
 	(void)FPI_EXCHANGE(&c->cur, (void *)c, FPI_MO(SERVICE_LOOK, SEQ_CST));
 	FPI_STEP(SERVICE_LOOKS);
-	if (FPI_LOAD(&c->snapshot, FPI_MO(SERVICE_LOOK_SNAPSHOT, SEQ_CST)) ==
+	if (FPI_LOAD(&c->snapshot, FPI_MO(SERVICE_LOOK_SNAPSHOT, SEQ_CST)) !=
 	    (const void *)s)
-		return 1;
-	return 0;
+		return 0;
+	FPI_STEP(SERVICE_LOOKING);
+	return 1;
 }
 
 static void end_look(fp_service_core *c)

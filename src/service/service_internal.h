@@ -319,6 +319,10 @@ int fpi_service_needs_barrier(const fp_service *s);
  * their cores are outside now. The others end theirs when they come out.
  */
 void fpi_service_settle(fp_service *s);
+/* The same for all services. */
+void fpi_services_settle(void);
+/* Under the lock: signals the cores that may be inside retired bindings of it. */
+void fpi_service_wake_inside(fp_service *s);
 /* Not under the lock. */
 void fpi_services_barrier(void);
 /*

@@ -160,14 +160,44 @@ static int has_old_bias(fp_service *s)
 	return has;
 }
 
+/*
+ * One that was seen looking at wake-ups may go to sleep after it, with the old snapshot
+ * and as far as others know inside. It is told to come by.
+ */
+void fpi_service_wake_inside(fp_service *s)
+{
+	for (struct fpi_service_binding *b = s->bindings; b; b = b->next)
+		if (b->block.gen && !b->left)
+			fpi_wakeup_signal(&b->core->wakeup);
+}
+
 void fpi_service_settle(fp_service *s)
 {
-	if (!has_old_bias(s) || !fpi_service_needs_barrier(s))
+	if (!has_old_bias(s))
 		return;
-	fpi_services_unlock();
-	fpi_services_barrier();
-	fpi_services_lock();
-	has_old_bias(s);
+	if (fpi_service_needs_barrier(s)) {
+		fpi_services_unlock();
+		fpi_services_barrier();
+		fpi_services_lock();
+	}
+	if (has_old_bias(s))
+		fpi_service_wake_inside(s);
+}
+
+void fpi_services_settle(void)
+{
+	int barrier = 0;
+
+	for (fp_service *s = fpi_services.first; s; s = s->next)
+		barrier |= has_old_bias(s) && fpi_service_needs_barrier(s);
+	if (barrier) {
+		fpi_services_unlock();
+		fpi_services_barrier();
+		fpi_services_lock();
+	}
+	for (fp_service *s = fpi_services.first; s; s = s->next)
+		if (has_old_bias(s))
+			fpi_service_wake_inside(s);
 }
 
 void fpi_service_pause(uint64_t waited_ns)
