@@ -105,7 +105,7 @@ struct pipeline {
 	} stock;
 	fp_mempool *pool;    /* of struct packet */
 	fp_wakeup *returned; /* signalled when packets come back to it */
-	uint8_t *base;	  /* of its objects */
+	uint8_t *base;	     /* of its objects */
 	uint64_t stride;
 	fp_ring *done; /* NULL: no echo */
 	pthread_t writer;

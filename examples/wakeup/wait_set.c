@@ -98,5 +98,6 @@ int main(void)
 	printf("%" PRIu64 ", %" PRIu64 " sleeps\n", sum, stats.sleeps);
 	for (int r = 0; r < RINGS; r++)
 		fp_ring_destroy(rings[r]); /* lets go of the wake-up */
-	return fp_wakeup_destroy(wakeup) || sum != (uint64_t)RINGS * EACH * (EACH + 1) / 2;
+	return fp_wakeup_destroy(wakeup) ||
+	       sum != (uint64_t)RINGS * EACH * (EACH + 1) / 2;
 }

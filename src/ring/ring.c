@@ -48,8 +48,7 @@ static int read_opts(fp_ring_opts *o, const fp_ring_opts *opts, const char *who)
 				  "%s: options missing, misaligned or of a size "
 				  "this library does not know",
 				  who);
-	if (o->flags &
-	    ~(uint32_t)(RING_STATE_FLAGS | RING_HANDLE_FLAGS | RING_MEM_FLAGS))
+	if (o->flags & ~(uint32_t)(RING_STATE_FLAGS | RING_HANDLE_FLAGS | RING_MEM_FLAGS))
 		return fpi_refuse(-EOPNOTSUPP, "%s: unknown flags %#x", who, o->flags);
 	if (o->producer > LIBFP_ST || o->consumer > LIBFP_ST)
 		return fpi_refuse(-EOPNOTSUPP,
