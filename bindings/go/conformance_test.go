@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -118,7 +119,7 @@ var errnoNames = map[Errno]string{
 	ErrExist: "-EEXIST", ErrNotExist: "-ENOENT", ErrNameTooLong: "-ENAMETOOLONG",
 	ErrNoMemory: "-ENOMEM", ErrNotSupported: "-EOPNOTSUPP", ErrClosed: "-EINVAL",
 	ErrFault: "-EFAULT", ErrAlready: "-EALREADY", ErrUnclean: "-EUCLEAN",
-	ErrNoWakeup: "-ENXIO", ErrCanceled: "-ECANCELED", ErrTooManyFiles: "-EMFILE",
+	Errno(syscall.EIO): "-EIO", ErrNoWakeup: "-ENXIO", ErrCanceled: "-ECANCELED", ErrTooManyFiles: "-EMFILE",
 	ErrTimeout: "-ETIMEDOUT", ErrInProgress: "-EINPROGRESS", ErrShutdown: "-ESHUTDOWN",
 	ErrDeadlock: "-EDEADLK",
 }
@@ -147,7 +148,7 @@ type player interface {
 
 // players makes one for each part.
 var players = map[string]func(kind) player{"ring": newRingPlayer, "mempool": newPoolPlayer,
-	"wakeup": newWakeupPlayer}
+	"wakeup": newWakeupPlayer, "service": newServicePlayer}
 
 var sideNames = map[string]uint32{"st": ST, "mt": MT}
 
@@ -265,7 +266,7 @@ func forEachCase(t *testing.T, file string,
 }
 
 func TestConformance(t *testing.T) {
-	for _, file := range []string{"ring.json", "mempool.json", "wakeup.json"} {
+	for _, file := range []string{"ring.json", "mempool.json", "wakeup.json", "service.json"} {
 		steps, cases := 0, 0
 		forEachCase(t, file, func(name string, script []fields, _ int, p player) {
 			ran, failed, failure := runCase(p, script)
