@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -190,6 +191,14 @@ func TestAPanicStopsTheServiceAndIsAnError(t *testing.T) {
 		stop := start()
 		until(t, "the panic", func() bool { return s.Err() != nil })
 		seen := atomic.LoadUint64(&others)
+		if strings.HasSuffix(t.Name(), "goroutine") {
+			until(t, "the end of Run", func() bool {
+				n, _ := c.Stats()
+				return n.State == ServiceCoreStopped
+			})
+		} else {
+			until(t, "the other", func() bool { return atomic.LoadUint64(&others) > seen })
+		}
 		var fell *ServicePanic
 		if err := stop(); err != nil { // a goroutine's
 			if !errors.As(err, &fell) {
@@ -197,8 +206,6 @@ func TestAPanicStopsTheServiceAndIsAnError(t *testing.T) {
 			}
 		} else if !errors.As(s.Err(), &fell) {
 			t.Fatal("Err:", s.Err())
-		} else {
-			until(t, "the other", func() bool { return atomic.LoadUint64(&others) >= seen })
 		}
 		want(t, "value", errors.Unwrap(fell).Error(), "the third")
 		if !regexp.MustCompile(`TestAPanicStops`).Match(fell.Stack) {
