@@ -256,7 +256,7 @@ def test_mode_poll_looks_every_10_ms(monkeypatch):
     """What a machine without membarrier has; here without any signal."""
     async def main():
         with Wakeup() as wakeup:
-            wakeup.mode = "poll"
+            monkeypatch.setattr(Wakeup, "mode", "poll")
             looks = []
             await wakeup.until(lambda: looks.append(1) or len(looks) > 5)
         with pytest.raises(libfp.WakeupDestroyed):

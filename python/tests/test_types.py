@@ -65,7 +65,7 @@ with libfp.Service(lambda: True, name="s") as service, libfp.ServiceCore() as co
     service.map(core)
     stopped: bool = core.run(0)
     calls: int = service.stats.calls + service.map_stats(core).calls
-    libfp.Service(lambda x: x)  # WRONG
+    libfp.Service("text")  # WRONG
 """
 
 

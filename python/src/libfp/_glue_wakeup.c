@@ -154,6 +154,7 @@ void glue_key_drop(glue_key *key)
 		return got;                    \
 	}
 
+GLUE_WAKEUP_CALL(glue_wakeup_mode, fp_wakeup_mode)
 GLUE_WAKEUP_CALL(glue_wakeup_signal, fp_wakeup_signal)
 GLUE_WAKEUP_CALL(glue_wakeup_interrupt, fp_wakeup_interrupt)
 GLUE_WAKEUP_CALL(glue_wakeup_fd, fp_wakeup_fd)

@@ -35,6 +35,7 @@ int glue_wakeup_cancel(glue_key *key);
 int glue_wakeup_wait(glue_key *key, uint64_t timeout_ns, uint32_t go_on);
 void glue_key_drop(glue_key *key);
 
+int glue_wakeup_mode(glue_wakeup *g);
 int glue_wakeup_signal(glue_wakeup *g);
 int glue_wakeup_interrupt(glue_wakeup *g);
 int glue_wakeup_fd(glue_wakeup *g);

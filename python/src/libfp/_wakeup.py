@@ -84,7 +84,7 @@ class Wakeup(Handle):
     context manager destroys the wake-up at the end.
     """
 
-    __slots__ = ("_poller", "mode")
+    __slots__ = ("_poller",)
 
     _kind = Kind(
         "Wakeup",
@@ -94,13 +94,10 @@ class Wakeup(Handle):
         forked=lib.glue_wakeup_forked,
     )
 
-    mode: str  # "membarrier", "fence" or "poll"
-
     def __init__(self, fence: bool = False) -> None:
         self._begin(lib.glue_wakeup_create, lib.LIBFP_WAKEUP_FENCE if fence else 0)
 
     def _bind(self, core: Any) -> None:
-        self.mode = _MODES[lib.fp_wakeup_mode(core.handle)]
         self._poller = Poller(self)
         _wakeups[int(ffi.cast("uintptr_t", core))] = self
 
@@ -224,6 +221,11 @@ class Wakeup(Handle):
         self._ended(lib.glue_wakeup_destroy)
 
     @property
+    def mode(self) -> str:
+        """How it keeps its promise: "membarrier", "fence" or "poll"."""
+        return _MODES[self._look(lib.glue_wakeup_mode)]
+
+    @property
     def stats(self) -> WakeupStats:
         return self._read(WakeupStats, "fp_wakeup_stats *", lib.glue_wakeup_get_stats)
 
@@ -234,4 +236,4 @@ class Wakeup(Handle):
         return Interrupted(errno.ECANCELED, "the wait was interrupted")
 
     def _about(self) -> str:
-        return f"mode {self.mode}"
+        return f"mode {self.mode}" if self._core.handle else "wake-up"
