@@ -543,7 +543,7 @@ void mempool_scenario_prepare(const struct mempool_scenario *s, struct ex_test *
 	snapshot_size = arena_used[MAIN];
 	memcpy(snapshot, arena[MAIN], snapshot_size);
 	*test = (struct ex_test){
-		s->name, 0, setup, thread, finish, &fpi_thread, sizeof(fpi_thread)
+		s->name, 0, setup, thread, finish, &fpi_thread, sizeof(fpi_thread), NULL
 	};
 	while (test->threads < EX_THREADS && s->threads[test->threads])
 		test->threads++;
