@@ -45,6 +45,8 @@ static const struct ring_wait_scenario table[] = {
 	{ "hand-on", { "w", "w", "E" }, .capacity = 2, .asleep = 2 },
 	{ "hand-on-slots", { "p", "p", "T" }, .capacity = 2, .fill = 2, .asleep = 2 },
 	{ "hand-on-timeout", { "t", "w", "E" }, .capacity = 2, .timeouts = 1, .big = 1 },
+	{ "for-all", { "W", "w", "0" }, .capacity = 2, .spans = 1, .asleep = 2 },
+	{ "for-all-readable", { "r", "w", "0" }, .capacity = 2, .spans = 1, .asleep = 2 },
 	{ "hand-on-readable", { "w", "r", "0" }, .capacity = 2, .spans = 1, .asleep = 2 },
 	{ "disorder", { "w", "w", "10" }, .capacity = 2, .spans = 2, .asleep = 2, .big = 1 },
 	{ "disorder-two", { "w", "w", "0", "1" }, .capacity = 2, .spans = 2, .asleep = 2,
