@@ -416,8 +416,8 @@ LIBFP_API int fp_service_run_once(fp_service *service, uint32_t flags, int32_t *
 
 /*
  * The wake-up that wakes the cores to which the service is mapped at that moment: bind
- * the service's rings to it, or signal it. It can be signalled, interrupted (the same)
- * and bound; nobody can wait on it.
+ * the service's rings to it, or signal it. Nobody can wait on it, hence not interrupt it
+ * either.
  *
  * Returns:  the wake-up, which lives as long as the service; NULL: service is NULL.
  * Threads:  any.
