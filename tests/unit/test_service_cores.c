@@ -360,7 +360,7 @@ static void many_services_on_several_cores(void)
 	static struct st_counter k[MANY];
 	static fp_service *s[MANY], *list[MANY + 1];
 	fp_service_core *c[SOME];
-	char name[16];
+	char name[32];
 
 	memset(k, 0, sizeof(k));
 	for (int i = 0; i < MANY; i++) {

@@ -466,12 +466,12 @@ static void taken_while_it_looks(int destroy)
 	/* It never sleeps, so that no signal of it disturbs the other one. */
 	o.idle = LIBFP_SERVICE_CORE_SPIN;
 	CHECK_EQ(fp_service_core_create(&o, &d), 0);
-	CHECK_EQ(fp_service_core_start(d), 0);
 	script(&x, destroy ? destroy_each_other : take_away, 0);
 	x.other = st_make(&k, NULL, LIBFP_SERVICE_WAKEABLE);
 	x.second = sleeper;
 	st_on(x.other, sleeper);
 	hold_at_last_look(&armed, keeper, sleeper);
+	CHECK_EQ(fp_service_core_start(d), 0);
 	CHECK_EQ(fp_service_start(x.self), 0);
 	CHECK_EQ(fp_service_run_once(x.self, 0, NULL), 0);
 	CHECK_EQ(x.rc[0], -EINPROGRESS);
@@ -488,12 +488,12 @@ static void taken_while_it_looks(int destroy)
 			sched_yield();
 		st_end(x.other);
 	}
-	fpt_hold_end(&look);
 	st_end(x.self);
 	st_end(keeper);
 	st_end_core(x.core);
 	st_end_core(sleeper);
 	st_end_core(d);
+	fpt_hold_end(&look); /* no thread comes by any more */
 }
 
 static void a_service_taken_from_a_core_that_looks_runs_elsewhere(void)
