@@ -177,7 +177,7 @@ static int32_t climb(const struct want *w, uint64_t timeout_ns)
 			break;
 		slept |= woken;
 		got = try(w);
-		nap = woken && NAP_NS;
+		nap = woken && NAP_NS != 0;
 	}
 	/* Partner: another waiter's announcement, as for any signal. */
 	if (slept && w->r->ops.ready(w->r, w->side) > 0)

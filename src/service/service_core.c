@@ -420,7 +420,7 @@ void fpi_core_leave(fp_service_core *c)
 	fpi_services_finish(NULL);
 }
 
-int fp_service_core_start(fp_service_core *core)
+static int start_core(fp_service_core *core)
 {
 	int err = fpi_core_check(core);
 
@@ -429,6 +429,11 @@ int fp_service_core_start(fp_service_core *core)
 	if (!err)
 		err = fpi_core_make_thread(core);
 	return err;
+}
+
+int fp_service_core_start(fp_service_core *core)
+{
+	return start_core(core);
 }
 
 int fp_service_core_run(fp_service_core *core, uint64_t timeout_ns)
@@ -570,7 +575,7 @@ int64_t fp_service_start_defaults(fp_service_core *const *cores, uint32_t n)
 	fpi_services_settle();
 	fpi_services_unlock();
 	for (uint32_t i = 0; i < n && mapped >= 0; i++) {
-		err = fp_service_core_start(cores[i]);
+		err = start_core(cores[i]);
 		if (err && err != -EALREADY)
 			return err;
 	}

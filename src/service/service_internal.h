@@ -323,6 +323,8 @@ void fpi_service_settle(fp_service *s);
 void fpi_services_settle(void);
 /* Under the lock: signals the cores that may be inside retired bindings of it. */
 void fpi_service_wake_inside(fp_service *s);
+/* Not under the lock: fp_service_is_active(), of a service that is this process's. */
+int fpi_service_active(fp_service *s);
 /* Not under the lock. */
 void fpi_services_barrier(void);
 /*

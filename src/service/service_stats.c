@@ -150,7 +150,7 @@ int fp_service_get_stats(fp_service *service, fp_service_stats *io)
 
 	if (err || !io)
 		return err ? err : -EINVAL;
-	active = fp_service_is_active(service);
+	active = fpi_service_active(service);
 	if (service->cycles)
 		s.cycle_hz = fpi_cycle_hz();
 	fpi_services_lock();

@@ -257,13 +257,10 @@ int fpi_service_wait(fp_service *s, fp_service_core *c, uint64_t timeout_ns,
 	return err;
 }
 
-int fp_service_is_active(const fp_service *service)
+int fpi_service_active(fp_service *s)
 {
-	fp_service *s = (fp_service *)service; /* a look may drop a bias */
-	int err = fpi_service_check(service), active, barrier;
+	int active, barrier;
 
-	if (err)
-		return err;
 	fpi_services_lock();
 	FPI_FENCE(FPI_MO(SERVICE_ACTIVE_FENCE, SEQ_CST));
 	active = fpi_service_inside(s, NULL);
@@ -279,4 +276,12 @@ int fp_service_is_active(const fp_service *service)
 			 FPI_LOAD(&m->core->cur, FPI_MO(SERVICE_CUR_ASKED, RELAXED)) == s;
 	fpi_services_unlock();
 	return active;
+}
+
+int fp_service_is_active(const fp_service *service)
+{
+	int err = fpi_service_check(service);
+
+	/* Not const: a look may drop a bias. */
+	return err ? err : fpi_service_active((fp_service *)service);
 }
