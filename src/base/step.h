@@ -8,10 +8,13 @@
 
 #ifdef FPI_TEST_STEPS
 extern void (*fpi_test_step)(const char *step); /* defined by the test */
-#define FPI_STEP(name)                        \
-	do {                                  \
-		if (fpi_test_step)            \
-			fpi_test_step(#name); \
+/* Atomic: a test may set it while threads of the library run. */
+#define FPI_STEP(name)                                                     \
+	do {                                                               \
+		void (*step_)(const char *step) =                          \
+			__atomic_load_n(&fpi_test_step, __ATOMIC_ACQUIRE); \
+		if (step_)                                                 \
+			step_(#name);                                      \
 	} while (0)
 #else
 #define FPI_STEP(name) ((void)0)

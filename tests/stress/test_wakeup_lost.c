@@ -269,7 +269,8 @@ static int all_asleep(struct worker *w, int n)
 	for (int i = 0; i < n; i++) {
 		if (wt_is_through(&w[i].t))
 			continue;
-		if (wt_state(__atomic_load_n(&w[i].t.tid, __ATOMIC_ACQUIRE)) != 'S')
+		if (fpt_thread_state(__atomic_load_n(&w[i].t.tid, __ATOMIC_ACQUIRE)) !=
+		    'S')
 			return 0;
 		asleep++;
 	}

@@ -54,7 +54,7 @@ static inline void fpt_hold_init(struct fpt_hold *h, const char *step)
 	sem_init(&h->reached, 0, 0);
 	sem_init(&h->go, 0, 0);
 	h->step = step;
-	fpi_test_step = fpt_hold_step;
+	__atomic_store_n(&fpi_test_step, fpt_hold_step, __ATOMIC_RELEASE);
 }
 
 /* The calling thread stops at the step from now on, once. */
@@ -105,7 +105,7 @@ static inline void fpt_join_held(struct fpt_hold *h, pthread_t victim)
 /* After the victim was joined. */
 static inline void fpt_hold_end(struct fpt_hold *h)
 {
-	fpi_test_step = NULL;
+	__atomic_store_n(&fpi_test_step, NULL, __ATOMIC_RELEASE);
 	sem_destroy(&h->reached);
 	sem_destroy(&h->go);
 }

@@ -17,6 +17,7 @@
 #include "base/step.h"
 #include "check.h"
 #include "log.h"
+#include "thread_state.h"
 
 /* The hook of base/step.h; NULL unless a test holds threads. */
 void (*fpi_test_step)(const char *step);
@@ -220,21 +221,22 @@ static inline fp_service_core *st_sleeper(void)
 }
 
 /*
- * Behind its naps and in the kernel, and all that was signalled so far is over. A core
- * that is being woken still says that it sleeps. So it is woken once more: the second
- * loop from then on ended after any sleep that had begun before. (Statistics are not read
- * at one moment: a core that naps may be taken for one that sleeps. See st_sleeper().)
+ * Behind its naps and in the kernel, and all that was signalled so far is over: a core
+ * that is being woken, or refuses to sleep, says that it sleeps, but the kernel does not.
+ * (A core that naps may be taken for one that sleeps, but not one of st_sleeper().)
  */
 static inline void st_await_asleep(fp_service_core *c)
 {
-	uint64_t loops = st_core_stats(c).loops + 2;
-	fp_service_core_stats st;
+	fp_service_core_stats st, again;
+	char state;
 
-	fp_wakeup_signal(fp_service_core_wakeup(c));
 	do {
 		sched_yield();
 		st = st_core_stats(c);
-	} while (st.loops < loops || st.state != LIBFP_SERVICE_CORE_ASLEEP ||
+		state = fpt_thread_state((int)st.thread_id);
+		again = st_core_stats(c);
+	} while (st.state != LIBFP_SERVICE_CORE_ASLEEP || state != 'S' ||
+		 again.state != st.state || again.sleeps != st.sleeps ||
 		 st.sleeps == st.naps);
 }
 

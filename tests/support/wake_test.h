@@ -16,6 +16,7 @@
 
 #include "base/membarrier.h"
 #include "ring_test.h"
+#include "thread_state.h"
 #include "wakeup/wakeup.h"
 
 #define WT_MS 1000000u /* ns */
@@ -104,23 +105,6 @@ static inline int wt_is_through(struct wt_thread *t)
 	return __atomic_load_n(&t->done, __ATOMIC_ACQUIRE);
 }
 
-/* The kernel's letter for what a thread does; 0: there is none. */
-static inline char wt_state(int tid)
-{
-	char path[64], line[512], *at;
-	FILE *f;
-	char state = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	if (fgets(line, sizeof(line), f) && (at = strrchr(line, ')')) && at[1] == ' ')
-		state = at[2];
-	fclose(f);
-	return state;
-}
-
 /* Waits until it sleeps; returns 0 if it came through instead. */
 static inline int wt_until_asleep(struct wt_thread *t)
 {
@@ -130,7 +114,7 @@ static inline int wt_until_asleep(struct wt_thread *t)
 		if (wt_is_through(t))
 			return 0;
 		tid = __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE);
-		if (tid && wt_state(tid) == 'S')
+		if (tid && fpt_thread_state(tid) == 'S')
 			return 1;
 		wt_pause();
 	}
