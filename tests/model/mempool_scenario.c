@@ -543,7 +543,12 @@ void mempool_scenario_prepare(const struct mempool_scenario *s, struct ex_test *
 	snapshot_size = arena_used[MAIN];
 	memcpy(snapshot, arena[MAIN], snapshot_size);
 	*test = (struct ex_test){
-		s->name, 0, setup, thread, finish, &fpi_thread, sizeof(fpi_thread), NULL
+		.name = s->name,
+		.setup = setup,
+		.thread = thread,
+		.finish = finish,
+		.local = &fpi_thread,
+		.local_size = sizeof(fpi_thread),
 	};
 	while (test->threads < EX_THREADS && s->threads[test->threads])
 		test->threads++;
