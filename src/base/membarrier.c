@@ -16,8 +16,11 @@ static int call(int command)
 	int saved = errno, err = 0;
 
 #ifdef FPI_TEST_STEPS
-	if (fpi_test_no_membarrier)
-		return fpi_test_no_membarrier == 1 ? -EOPNOTSUPP : 0;
+	/* Atomic: a test may change it while threads of the library run. */
+	int none = __atomic_load_n(&fpi_test_no_membarrier, __ATOMIC_RELAXED);
+
+	if (none)
+		return none == 1 ? -EOPNOTSUPP : 0;
 #endif
 	/* Registration is inherited over fork, and doing it again is quick. */
 	if (syscall(SYS_membarrier, command, 0, 0))
