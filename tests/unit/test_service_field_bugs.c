@@ -383,7 +383,7 @@ static void counts_of_threads_and_gone_cores_stay(void) /* L-14 */
 		CHECK_EQ(fp_service_core_run(c, 0), -ETIMEDOUT);
 		CHECK_EQ(fp_service_run_once(s, 0, NULL), 0);
 		/* A reset of a core: all its counters, none of the service. */
-		CHECK(st_core_stats(c).busy_cycles > 0);
+		CHECK(st_core_stats(c).loops > 0);
 		CHECK_EQ(fp_service_core_reset_stats(c), 0);
 		st = st_core_stats(c);
 		CHECK_EQ(st.loops + st.idle_loops + st.busy_cycles + st.idle_cycles +
