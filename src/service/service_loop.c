@@ -58,7 +58,7 @@ int32_t fpi_service_stub(void *unused)
 int32_t fpi_service_serial(void *binding)
 {
 	struct fpi_service_binding *b = (struct fpi_service_binding *)binding;
-	fp_service *s = b->service;
+	fp_service *s = FPI_PLAIN_LOAD(&b->service);
 	uint64_t me = b->core->number + 1;
 	uint64_t owner = FPI_LOAD(&s->owner, FPI_RELAXED);
 	int32_t rc;
@@ -108,31 +108,31 @@ static void count_cycles(struct fpi_service_binding *b, uint64_t cycles, uint64_
 FPI_INLINE int pass(fp_service_core *c, const struct fpi_service_snapshot *s,
 		    int exchange, int measure, uint64_t scale, uint64_t *now)
 {
-	struct fpi_service_binding *const *end = s->b + s->n;
+	struct fpi_service_binding *const *end = s->b + FPI_PLAIN_LOAD(&s->n);
 	int all = 0;
 
 	for (struct fpi_service_binding *const *at = s->b; at != end; at++) {
-		struct fpi_service_binding *b = *at;
+		struct fpi_service_binding *b = FPI_PLAIN_LOAD(at);
+		void *service = FPI_PLAIN_LOAD(&b->service);
 		int bits = CALLED | WORKED;
 		int32_t rc;
 		void *run;
 
 		if (exchange) {
 			/* Partner: SERVICE_FENCE. */
-			(void)FPI_EXCHANGE(&c->cur, (void *)b->service,
+			(void)FPI_EXCHANGE(&c->cur, service,
 					   FPI_MO(SERVICE_CUR_EXCHANGE, SEQ_CST));
 			run = FPI_LOAD(&b->run, FPI_MO(SERVICE_RUN_SC, SEQ_CST));
 		} else {
 			/* Release: the previous call. Partner: SERVICE_CUR_SEEN. */
-			FPI_STORE(&c->cur, (void *)b->service,
-				  FPI_MO(SERVICE_CUR, RELEASE));
+			FPI_STORE(&c->cur, service, FPI_MO(SERVICE_CUR, RELEASE));
 			/* Partner: the membarrier of whoever stops it. */
 			FPI_COMPILER_FENCE();
 			/* Acquire: before the function reads. Partner: SERVICE_STUB. */
 			run = FPI_LOAD(&b->run, FPI_MO(SERVICE_RUN, ACQUIRE));
 		}
 		FPI_STEP(SERVICE_RUN);
-		rc = ((fp_service_run_fn)run)(b->arg);
+		rc = ((fp_service_run_fn)run)(FPI_PLAIN_LOAD(&b->arg));
 		if (FPI_UNLIKELY(rc < 0)) {
 			if (FPI_LIKELY(rc == -EAGAIN)) {
 				fpi_count(&b->idle, 1);
@@ -249,7 +249,7 @@ static const struct fpi_service_snapshot *take_snapshot(fp_service_core *c)
 	/* Release: the last call. Partner: SERVICE_CUR_SEEN. */
 	FPI_STORE(&c->cur, NULL, FPI_MO(SERVICE_CUR_NULL, RELEASE));
 	/* Release: the last look at any older snapshot. Partner: SERVICE_ACK_SEEN. */
-	FPI_STORE(&c->ack, s->gen, FPI_MO(SERVICE_ACK, RELEASE));
+	FPI_STORE(&c->ack, FPI_PLAIN_LOAD(&s->gen), FPI_MO(SERVICE_ACK, RELEASE));
 	FPI_STEP(SERVICE_ACKED);
 	fpi_services_finish(c);
 	fpi_core_worked(c);

@@ -56,7 +56,7 @@ static void drop_bias(struct fpi_service_binding *b)
 	 * Unless its core has done so. Release: what it did inside, which this thread has
 	 * seen, to the next owner. Partners: SERVICE_TAKE, SERVICE_BIAS, SERVICE_ENTER.
 	 */
-	FPI_CAS(&b->service->owner, &bias, 0, FPI_MO(SERVICE_RELEASE_BIAS, ACQ_REL));
+	FPI_CAS(&b->service->owner, &bias, 0, FPI_MO(SERVICE_RELEASE_BIAS, RELEASE));
 }
 
 int fpi_binding_left(struct fpi_service_binding *b)

@@ -18,6 +18,7 @@
 
 int model_membarrier_fails;
 uint64_t model_eventfd_count;
+struct timespec (*model_clock)(void);
 
 void fpi_futex_wait(uint32_t *word, uint32_t expected)
 {
@@ -58,6 +59,7 @@ int fpi_membarrier(void)
 	return 0;
 }
 
+int model_clock_gettime(clockid_t clock, struct timespec *t);
 int model_eventfd(unsigned count, int flags);
 ssize_t model_write(int fd, const void *from, size_t n);
 ssize_t model_read(int fd, void *to, size_t n);
@@ -95,4 +97,13 @@ ssize_t model_read(int fd, void *to, size_t n)
 void model_poll(void)
 {
 	ex_poll(&model_eventfd_count, sizeof(model_eventfd_count), "eventfd");
+}
+
+int model_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	static struct timespec still;
+
+	(void)clock;
+	*t = model_clock ? model_clock() : still;
+	return 0;
 }

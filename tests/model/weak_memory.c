@@ -52,7 +52,7 @@ static struct {
 	const char *name;
 } names[EX_LOCATIONS];
 static int n_names;
-static const void *statistics[16];
+static const void *statistics[64];
 static int n_statistics;
 
 static void raise(uint8_t *a, const uint8_t *b)
