@@ -183,6 +183,13 @@ static void unmap(struct actor_service *a, int core)
 		a->closed[core] = 1;
 }
 
+static void unmap_inside(struct actor_service *a)
+{
+	fpi_thread.in_service = 1;
+	EX_CHECK(fp_service_unmap(a->s, cores[0], LIBFP_FOREVER) == -EINPROGRESS);
+	fpi_thread.in_service = 0;
+}
+
 static void map(struct actor_service *a, int core)
 {
 	reopen(a, core, core);
@@ -240,6 +247,9 @@ static void letter(char op)
 	case 'u':
 	case 'U':
 		unmap(&services[0], op == 'U');
+		break;
+	case 'v':
+		unmap_inside(&services[0]);
 		break;
 	case 'k':
 		(void)fp_service_core_stop(cores[0], 0);

@@ -13,6 +13,7 @@
  *        nap by core 0, services without    u U  unmap A from core 0, core 1
  *        work                               k    core 0 is to leave its loop
  *   N    that and the look before the nap   a    stop A without waiting, then look
+ *                                           v    unmap A from core 0 without waiting
  *   l    core 0 leaves
  *                                           others
  *                                           r    run A once
