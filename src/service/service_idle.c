@@ -78,7 +78,8 @@ static void end_look(fp_service_core *c)
 
 static int is_wakeable(const fp_service *s)
 {
-	return (FPI_PLAIN_LOAD(&s->flags) & LIBFP_SERVICE_WAKEABLE) || fpi_wakeup_is_bound(&s->wakeup);
+	return (FPI_PLAIN_LOAD(&s->flags) & LIBFP_SERVICE_WAKEABLE) ||
+	       fpi_wakeup_is_bound(&s->wakeup);
 }
 
 static int all_wakeable(const struct fpi_service_snapshot *s)

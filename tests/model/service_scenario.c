@@ -245,14 +245,10 @@ static void letter(char op)
 		map(&services[0], op == 'm');
 		break;
 	case 'u':
-	case 'U':
-		unmap(&services[0], op == 'U');
+		unmap(&services[0], 0);
 		break;
 	case 'v':
 		unmap_inside(&services[0]);
-		break;
-	case 'k':
-		(void)fp_service_core_stop(cores[0], 0);
 		break;
 	case 'a':
 		stop_inside(&services[0]);
@@ -270,24 +266,18 @@ static void thread(int t)
 		letter(*p);
 }
 
+/* All has been checked on the way. */
 static void finish(void)
 {
 }
 
 /* ---- preparation ---- */
 
-static int idles(void)
+/* Whether a thread has one of these letters. */
+static int has(const char *letters)
 {
 	for (int t = 0; t < EX_THREADS && scenario->threads[t]; t++)
-		if (strpbrk(scenario->threads[t], "26nN"))
-			return 1;
-	return 0;
-}
-
-static int naps(void)
-{
-	for (int t = 0; t < EX_THREADS && scenario->threads[t]; t++)
-		if (strpbrk(scenario->threads[t], "nN"))
+		if (strpbrk(scenario->threads[t], letters))
 			return 1;
 	return 0;
 }
@@ -298,7 +288,7 @@ static void make_core(fp_service_core **c)
 
 	o.allocator = &allocator;
 	must_be(fp_service_core_create(&o, c) == 0, "core");
-	(*c)->spin_ns = naps() ? 0 : UINT64_MAX;
+	(*c)->spin_ns = has("nN") ? 0 : UINT64_MAX;
 	(*c)->nap_ns = 0; /* asks at once whether all can be woken */
 }
 
@@ -311,7 +301,7 @@ static void make_service(struct actor_service *a, const char *mapped, int start)
 	o.user = a;
 	o.allocator = &allocator;
 	must_be(fp_service_create(&o, &a->s) == 0, "service");
-	a->result = idles() ? -EAGAIN : 0;
+	a->result = has("26nN") ? -EAGAIN : 0;
 	for (; mapped && *mapped; mapped++)
 		must_be(fp_service_map(a->s, cores[*mapped - '0']) == 0, "map");
 	must_be(!start || fp_service_start(a->s) == 0, "start");

@@ -8,12 +8,11 @@
  *
  *   core 0, core 1                          control
  *   1 5  one pass over the services         s S  stop A, B
- *   2 6  two, of services without work      t    start A
- *   n    one, then the announcement of a    m M  map A to core 1, core 0
- *        nap by core 0, services without    u U  unmap A from core 0, core 1
- *        work                               k    core 0 is to leave its loop
- *   N    that and the look before the nap   a    stop A without waiting, then look
- *                                           v    unmap A from core 0 without waiting
+ *   2 6  two, of services without work      a    stop A without waiting, ask if active
+ *   n    core 0: one, without work, then    t    start A
+ *        the announcement of a sleep        m M  map A to core 1, core 0
+ *   N    that, another pass, and the look   u    unmap A from core 0
+ *        before the sleep                   v    the same without waiting
  *   l    core 0 leaves
  *                                           others
  *                                           r    run A once
