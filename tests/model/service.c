@@ -15,6 +15,7 @@ static const struct service_scenario table[] = {
 	{ "stop-stay", { "2", "s" }, { "0" }, PARALLEL },
 	{ "stop-beside", { "1", "s" }, { "0", "0" }, PARALLEL },
 	{ "stop-both", { "1", "sS" }, { "0", "0" }, PARALLEL },
+	{ "stop-apart", { "1", "s", "S" }, { "0", "0" }, PARALLEL, .big = 1 },
 	{ "stop-leave", { "1l", "s" }, { "0" }, PARALLEL },
 	{ "stop-start", { "11", "st" }, { "0" }, PARALLEL },
 	{ "unmap", { "1", "u" }, { "0" }, PARALLEL },
