@@ -112,7 +112,7 @@ static void put(struct worker *x, uint64_t number)
 {
 	struct run *run = x->run;
 	uint64_t e = rc_head((uint32_t)x->id, number);
-	int32_t got;
+	int32_t got = 0;
 
 	moment(x);
 	/* Counted first: nobody sees more consumed than produced. */
