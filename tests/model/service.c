@@ -15,6 +15,8 @@ static const struct service_scenario table[] = {
 	{ "stop-stay", { "2", "s" }, { "0" }, PARALLEL },
 	{ "stop-beside", { "1", "s" }, { "0", "0" }, PARALLEL },
 	{ "stop-both", { "1", "sS" }, { "0", "0" }, PARALLEL },
+	{ "barrier", { "1", "b", "s" }, { "0" }, PARALLEL, .big = 1 },
+	{ "barrier-exchange", { "1", "b", "s" }, { "0" }, PARALLEL, .exchange = 1 },
 	{ "stop-apart", { "1", "s", "S" }, { "0", "0" }, PARALLEL, .big = 1 },
 	{ "stop-leave", { "1l", "s" }, { "0" }, PARALLEL },
 	{ "stop-start", { "11", "st" }, { "0" }, PARALLEL },

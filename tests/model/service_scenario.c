@@ -253,6 +253,9 @@ static void letter(char op)
 	case 'a':
 		stop_inside(&services[0]);
 		break;
+	case 'b':
+		fpi_services_barrier();
+		break;
 	case 'r':
 		run_once(&services[0]);
 		break;

@@ -16,6 +16,7 @@
  *   l    core 0 leaves
  *                                           others
  *                                           r    run A once
+ *                                           b    a barrier, for other services
  *
  * The function of a service writes a plain word, and so does who has stopped it: these
  * must never race. A function of a serialised service always writes the same word, one
