@@ -300,7 +300,7 @@ static int destroy_here(fp_service *s, uint32_t flags, uint64_t timeout_ns)
 	const char *why;
 	int err;
 
-	snprintf(label, sizeof(label), "%s", fpi_service_label(s));
+	(void)snprintf(label, sizeof(label), "%s", fpi_service_label(s));
 	fpi_services_lock();
 	err = check_destroy(s, flags, &why);
 	if (!err)

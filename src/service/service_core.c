@@ -498,11 +498,12 @@ static void describe(fp_service_core *c, char *where, size_t size)
 {
 	const void *cur = FPI_LOAD(&c->cur, FPI_RELAXED);
 
-	snprintf(where, size, "%s",
-		 cur && cur != c ? "a service that is gone" : "its loop, in no service");
+	(void)snprintf(where, size, "%s",
+		       cur && cur != c ? "a service that is gone" :
+					 "its loop, in no service");
 	for (const fp_service *s = fpi_services.first; s; s = s->next)
 		if (s == cur)
-			snprintf(where, size, "service '%s'", fpi_service_label(s));
+			(void)snprintf(where, size, "service '%s'", fpi_service_label(s));
 }
 
 int fp_service_core_stop(fp_service_core *core, uint64_t timeout_ns)
@@ -523,7 +524,7 @@ int fp_service_core_stop(fp_service_core *core, uint64_t timeout_ns)
 		err = wait_stopped(core, timeout_ns);
 	if (err == -ETIMEDOUT) {
 		describe(core, where, sizeof(where));
-		snprintf(label, sizeof(label), "%s", fpi_core_label(core));
+		(void)snprintf(label, sizeof(label), "%s", fpi_core_label(core));
 	}
 	fpi_services_unlock();
 	if (err == -ETIMEDOUT)

@@ -290,7 +290,7 @@ static int wait_shut(fp_service *s, fp_service_core *c, uint64_t timeout_ns,
 	}
 	err = fpi_service_wait(s, c, timeout_ns, where);
 	if (err)
-		snprintf(label, sizeof(label), "%s", fpi_service_label(s));
+		(void)snprintf(label, sizeof(label), "%s", fpi_service_label(s));
 	fpi_services_unlock();
 	fpi_services_finish(NULL);
 	if (err)

@@ -215,10 +215,10 @@ static void describe(fp_service *s, const fp_service_core *c, char *where, size_
 	const struct fpi_service_binding *b = inside_binding(s, c);
 
 	if (b)
-		snprintf(where, size, "on core '%s', thread %lld",
-			 fpi_core_label(b->core), (long long)b->core->thread_id);
+		(void)snprintf(where, size, "on core '%s', thread %lld",
+			       fpi_core_label(b->core), (long long)b->core->thread_id);
 	else
-		snprintf(where, size, "in fp_service_run_once()");
+		(void)snprintf(where, size, "in fp_service_run_once()");
 }
 
 int fpi_service_wait(fp_service *s, fp_service_core *c, uint64_t timeout_ns,
