@@ -38,6 +38,9 @@ typedef struct fpi_atomic_ptr {
 	void *value;
 } fpi_atomic_ptr;
 
+/* A plain variable that a test sets while threads of the library run; test builds only. */
+#define FPI_TEST_LOAD(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+
 #ifdef FPI_ATOMIC_HEADER
 #include FPI_ATOMIC_HEADER
 #else

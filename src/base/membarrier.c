@@ -6,7 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/membarrier.h"
+
 #ifdef FPI_TEST_STEPS
 int fpi_test_no_membarrier; /* 1: there is none; 2: it says yes and does nothing */
 #endif
@@ -16,8 +18,7 @@ static int call(int command)
 	int saved = errno, err = 0;
 
 #ifdef FPI_TEST_STEPS
-	/* Atomic: a test may change it while threads of the library run. */
-	int none = __atomic_load_n(&fpi_test_no_membarrier, __ATOMIC_RELAXED);
+	int none = FPI_TEST_LOAD(&fpi_test_no_membarrier);
 
 	if (none)
 		return none == 1 ? -EOPNOTSUPP : 0;

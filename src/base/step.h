@@ -7,14 +7,14 @@
 #define FPI_BASE_STEP_H
 
 #ifdef FPI_TEST_STEPS
+#include "base/atomic.h"
+
 extern void (*fpi_test_step)(const char *step); /* defined by the test */
-/* Atomic: a test may set it while threads of the library run. */
-#define FPI_STEP(name)                                                     \
-	do {                                                               \
-		void (*step_)(const char *step) =                          \
-			__atomic_load_n(&fpi_test_step, __ATOMIC_ACQUIRE); \
-		if (step_)                                                 \
-			step_(#name);                                      \
+#define FPI_STEP(name)                                                           \
+	do {                                                                     \
+		void (*step_)(const char *step) = FPI_TEST_LOAD(&fpi_test_step); \
+		if (step_)                                                       \
+			step_(#name);                                            \
 	} while (0)
 #else
 #define FPI_STEP(name) ((void)0)
