@@ -220,6 +220,14 @@ static inline fp_service_core *st_sleeper(void)
 	return c;
 }
 
+static inline uint64_t st_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /*
  * Behind its naps and in the kernel, and all that was signalled so far is over: a core
  * that is being woken, or refuses to sleep, says that it sleeps, but the kernel does not.
@@ -238,6 +246,24 @@ static inline void st_await_asleep(fp_service_core *c)
 	} while (st.state != LIBFP_SERVICE_CORE_ASLEEP || state != 'S' ||
 		 again.state != st.state || again.sleeps != st.sleeps ||
 		 st.sleeps == st.naps);
+}
+
+/*
+ * Waits until the core sleeps without limit: one that sleeps for a millisecond at a time,
+ * or still sleeps so from before a change, loops in between. What never stands still ends
+ * the test by its time-out.
+ */
+static inline void st_await_still(fp_service_core *c)
+{
+	uint64_t loops, until;
+
+	do {
+		st_await_asleep(c);
+		loops = st_core_stats(c).loops;
+		until = st_now() + 5 * ST_MS;
+		while (st_now() < until)
+			sched_yield();
+	} while (st_core_stats(c).loops != loops);
 }
 
 /* More loops, also of a core that has nothing to do. */
@@ -319,14 +345,6 @@ static inline int st_result(struct st_call *call)
 static inline int st_stop_for_ever(void *s)
 {
 	return fp_service_stop(s, LIBFP_FOREVER);
-}
-
-static inline uint64_t st_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 #endif
