@@ -170,34 +170,18 @@ static int make_handle(struct fpi_ring_state *s, void *at, const fp_allocator *a
 	else
 		fpi_ring_spsc_ops(r, fpi_cpu_avx2());
 	r->raw = r->ops;
-	r->raw_kind[FPI_RING_PRODUCER] = r->prod_kind;
-	r->raw_kind[FPI_RING_CONSUMER] = r->cons_kind;
 	r->generation = fpi_fork_generation();
 	r->flags = s->flags;
 	r->sync[FPI_RING_PRODUCER] = s->producer;
 	r->sync[FPI_RING_CONSUMER] = s->consumer;
-	if (flags & LIBFP_RING_WAIT) {
+	if (flags & LIBFP_RING_WAIT)
 		r->own = (fp_wakeup *)(void *)(r + 1);
-		fpi_ring_wake_init(r);
-	}
-	fpi_ring_choose_ops(r);
+	fpi_ring_wake_init(r);
+	if (s->flags)
+		fpi_ring_guard_ops(r);
 	r->state = state;
 	*out = r;
 	return 0;
-}
-
-void fpi_ring_choose_ops(fp_ring *r)
-{
-	r->inner = r->raw;
-	r->prod_kind = r->raw_kind[FPI_RING_PRODUCER];
-	r->cons_kind = r->raw_kind[FPI_RING_CONSUMER];
-	for (int side = 0; side < 2; side++)
-		r->signal[side] = r->wake[side] ? r->wake[side] : &fpi_ring_nobody;
-	if (r->wake[FPI_RING_PRODUCER] || r->wake[FPI_RING_CONSUMER])
-		fpi_ring_wake_ops(r);
-	r->ops = r->inner;
-	if (r->flags)
-		fpi_ring_guard_ops(r);
 }
 
 static void drop_handle(fp_ring *r)
@@ -366,7 +350,6 @@ int fp_ring_destroy(fp_ring *ring)
 	if (ring->generation != fpi_fork_generation()) {
 		fpi_registry_retire(&ring->name, 1);
 		ring->flags = 0;
-		ring->wake[0] = ring->wake[1] = NULL; /* may be gone before it */
 		drop_handle(ring);
 		return 0;
 	}
@@ -420,8 +403,7 @@ int fp_ring_reset(fp_ring *ring)
 	if (ring->gens)
 		memset(ring->gens, 0, s->data_offset - s->gens_offset);
 	/* Who sleeps on a bound wake-up waits for room, perhaps. */
-	if (ring->wake[FPI_RING_PRODUCER])
-		fpi_wakeup_signal(ring->wake[FPI_RING_PRODUCER]);
+	fpi_wakeup_signal(ring->wake[FPI_RING_PRODUCER]);
 	fpi_ring_reopen(ring);
 	return 0;
 }

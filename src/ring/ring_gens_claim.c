@@ -153,8 +153,7 @@ FPI_COLD void fpi_gens_pass_voids(fp_ring *r, uint64_t h, int mt)
 	fpi_gens_release(r, h, n);
 	FPI_FETCH_ADD(&r->state->voids_passed, n, FPI_RELAXED);
 	/* The call may end without having moved anything; see ring_wake.c. */
-	if (r->wake[FPI_RING_PRODUCER])
-		fpi_wakeup_signal(r->wake[FPI_RING_PRODUCER]);
+	fpi_wakeup_signal(r->wake[FPI_RING_PRODUCER]);
 }
 
 FPI_COLD uint32_t fpi_gens_walk(const fp_ring *r, uint64_t h, uint32_t n, uint64_t *end)

@@ -75,7 +75,8 @@ static int32_t commit_enqueue_mt(fp_ring *r, fp_ring_span *span, uint32_t k)
 		fpi_gens_publish(r, fpi_ring_advance(r, pos, k), n - k, FPI_GEN_VOID);
 	}
 	fpi_gens_publish(r, pos, k, FPI_GEN_FULL);
-	return (int32_t)k;
+	/* For k = 0 too: what stands behind the voids may be read now. */
+	return fpi_ring_signalled(r, FPI_RING_CONSUMER, (int32_t)k);
 }
 
 static int32_t reserve_dequeue_mt(fp_ring *r, uint32_t n, uint32_t bulk,
@@ -106,7 +107,7 @@ static int32_t commit_dequeue_mt(fp_ring *r, fp_ring_span *span, uint32_t k)
 		return -EINVAL;
 	FPI_STEP(GENS_C_COPIED);
 	fpi_gens_release(r, pos, n);
-	return (int32_t)n;
+	return fpi_ring_signalled(r, FPI_RING_PRODUCER, (int32_t)n);
 }
 
 /* ---- ST sides ---- */
@@ -154,7 +155,7 @@ static int32_t commit_enqueue_st(fp_ring *r, fp_ring_span *span, uint32_t k)
 		FPI_STEP(GENS_P_COPIED);
 		fpi_gens_publish(r, h, k, FPI_GEN_FULL);
 	}
-	return (int32_t)k;
+	return fpi_ring_signal_after(r, FPI_RING_CONSUMER, (int32_t)k);
 }
 
 /* What reserve and peek of an ST consumer may look at; *pos is the head. */
@@ -216,7 +217,7 @@ static int32_t commit_dequeue_st(fp_ring *r, fp_ring_span *span, uint32_t k)
 		FPI_STEP(GENS_C_COPIED);
 		fpi_gens_release(r, h, k);
 	}
-	return (int32_t)k;
+	return fpi_ring_signal_after(r, FPI_RING_PRODUCER, (int32_t)k);
 }
 
 static int32_t peek(fp_ring *r, void *elems, uint32_t n)

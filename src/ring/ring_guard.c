@@ -189,7 +189,7 @@ static int32_t guarded_enqueue(fp_ring *r, const void *elems, uint64_t n, uint32
 		return got;
 	got = span_in_the_way(r, PRODUCER) ?
 		      -EBUSY :
-		      r->inner.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
+		      r->raw.enqueue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
 	return got;
@@ -203,7 +203,7 @@ static int32_t guarded_dequeue(fp_ring *r, void *elems, uint64_t n, uint32_t bul
 		return got;
 	got = span_in_the_way(r, CONSUMER) ?
 		      -EBUSY :
-		      r->inner.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
+		      r->raw.dequeue[n > FPI_RING_FEW](r, elems, n, bulk);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
 	return got;
@@ -215,7 +215,7 @@ static int32_t guarded_peek(fp_ring *r, void *elems, uint32_t n)
 
 	if (got)
 		return got;
-	got = r->inner.peek(r, elems, n);
+	got = r->raw.peek(r, elems, n);
 	leave(r, CONSUMER);
 	return got;
 }
@@ -226,7 +226,7 @@ static int guarded_ready(fp_ring *r, enum fpi_ring_side_name side)
 
 	if (got)
 		return got;
-	got = r->inner.ready(r, side);
+	got = r->raw.ready(r, side);
 	leave(r, side);
 	return got;
 }
@@ -240,7 +240,7 @@ static int32_t guarded_reserve_enqueue(fp_ring *r, uint32_t n, uint32_t bulk,
 		return got;
 	/* The algorithm refuses, this says why. */
 	span_in_the_way(r, PRODUCER);
-	got = r->inner.reserve_enqueue(r, n, bulk, span);
+	got = r->raw.reserve_enqueue(r, n, bulk, span);
 	note_reserved(r, PRODUCER, got);
 	count_enqueue(r, n, got);
 	leave(r, PRODUCER);
@@ -255,7 +255,7 @@ static int32_t guarded_reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk,
 	if (got)
 		return got;
 	span_in_the_way(r, CONSUMER);
-	got = r->inner.reserve_dequeue(r, n, bulk, span);
+	got = r->raw.reserve_dequeue(r, n, bulk, span);
 	note_reserved(r, CONSUMER, got);
 	count_dequeue(r, n, got);
 	leave(r, CONSUMER);
@@ -268,7 +268,7 @@ static int32_t guarded_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k
 
 	if (got)
 		return got;
-	got = r->inner.commit_enqueue(r, span, k);
+	got = r->raw.commit_enqueue(r, span, k);
 	log_commit(r, PRODUCER, span, k, got);
 	/* On an ST side the slots are in use from here on. */
 	if (got > 0)
@@ -283,7 +283,7 @@ static int32_t guarded_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k
 
 	if (got)
 		return got;
-	got = r->inner.commit_dequeue(r, span, k);
+	got = r->raw.commit_dequeue(r, span, k);
 	log_commit(r, CONSUMER, span, k, got);
 	leave(r, CONSUMER);
 	return got;
@@ -309,6 +309,6 @@ void fpi_ring_guard_ops(fp_ring *r)
 	r->ops.reserve_dequeue = guarded_reserve_dequeue;
 	r->ops.commit_enqueue = guarded_commit_enqueue;
 	r->ops.commit_dequeue = guarded_commit_dequeue;
-	r->ops.peek = r->inner.peek ? guarded_peek : NULL;
+	r->ops.peek = r->raw.peek ? guarded_peek : NULL;
 	r->ops.ready = guarded_ready;
 }

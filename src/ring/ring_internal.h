@@ -154,21 +154,18 @@ struct fp_ring {
 	struct fpi_ring_side *cons;
 	fpi_atomic_u8 *gens;
 	unsigned char *data;
-	fp_wakeup *signal[2]; /* wake, or fpi_ring_nobody, [side that may sleep] */
+	fp_wakeup
+		*wake[2]; /* whom to signal, [side that may sleep]; or fpi_ring_nobody */
 	struct fpi_ring_ops ops;
-	struct fpi_ring_ops inner; /* what the guards of CHECKED and STATS call */
-	struct fpi_ring_ops raw;   /* the algorithm, without signals */
+	struct fpi_ring_ops raw; /* what the guards of CHECKED and STATS call */
 	struct fpi_ring_state *state;
 	fpi_atomic_u64 *owners; /* CHECKED: who claimed each slot */
 	uint32_t capacity;
 	uint32_t generation; /* fork generation of this handle */
 	/* Copies of the state's: a call that comes during destroy reads them here. */
 	uint32_t flags;
-	uint32_t sync[2];	/* [enum fpi_ring_side_name] */
-	struct fpi_guard guard; /* CHECKED */
-	uint8_t raw_kind[2];	/* enum fpi_ring_kind, [side] */
-	/* Whom to signal, [side that may sleep]; NULL: nobody, and the ring has none. */
-	fp_wakeup *wake[2];
+	uint32_t sync[2];	   /* [enum fpi_ring_side_name] */
+	struct fpi_guard guard;	   /* CHECKED */
 	fp_wakeup *own;		   /* LIBFP_RING_WAIT: two, [side] */
 	fpi_atomic_u32 waiting[2]; /* threads inside a waiting call, [side] */
 
@@ -274,9 +271,7 @@ int fpi_ring_guarded_close(fp_ring *r);
 /* Notes when the head is first seen blocked; returns that time, 0 if it is not. */
 uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos);
 
-/* ring_wake.c: puts the signals of r->wake around r->raw, as r->inner. */
-void fpi_ring_wake_ops(fp_ring *r);
-extern fp_wakeup fpi_ring_nobody; /* nobody sleeps on it, ever */
+extern fp_wakeup fpi_ring_nobody; /* ring_wake.c: nobody sleeps on it, ever */
 
 /* Somebody sleeps: signals, returns got. */
 FPI_COLD int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got);
@@ -288,7 +283,7 @@ FPI_COLD int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got)
 FPI_INLINE int32_t fpi_ring_signalled(const fp_ring *r, enum fpi_ring_side_name side,
 				      int32_t got)
 {
-	fp_wakeup *w = r->signal[side];
+	fp_wakeup *w = r->wake[side];
 	uint64_t state = fpi_wakeup_sleepers(w);
 
 	return FPI_LIKELY(state == 0) ? got : fpi_ring_signal_slow(w, state, got);
@@ -302,11 +297,9 @@ FPI_INLINE int32_t fpi_ring_signal_after(const fp_ring *r, enum fpi_ring_side_na
 }
 /* Wakes all that wait on the ring: it was closed. */
 void fpi_ring_wake_closed(fp_ring *r);
-/* Binds the wake-ups of LIBFP_RING_WAIT; lets go of bound ones, before the end. */
+/* The wake-ups of LIBFP_RING_WAIT, or nobody's; lets go of bound ones, before the end. */
 void fpi_ring_wake_init(fp_ring *r);
 void fpi_ring_wake_drop(fp_ring *r);
-/* ring.c: chooses r->ops anew. */
-void fpi_ring_choose_ops(fp_ring *r);
 
 /* ring.c: slots in use, clamped to 0..capacity. */
 uint64_t fpi_ring_used(const fp_ring *r);

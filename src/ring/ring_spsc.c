@@ -327,7 +327,7 @@ static int32_t commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
 		return -EPIPE;
 	FPI_STEP(SPSC_P_COPIED);
 	publish(r, t, k);
-	return (int32_t)k;
+	return fpi_ring_signal_after(r, FPI_RING_CONSUMER, (int32_t)k);
 }
 
 static int32_t reserve_dequeue(fp_ring *r, uint32_t n, uint32_t bulk, fp_ring_span *span)
@@ -359,7 +359,7 @@ static int32_t commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
 		return -EINVAL; /* overrun by a dequeue: given up, or it would stay open */
 	FPI_STEP(SPSC_C_COPIED);
 	give_back(r, h, k);
-	return (int32_t)k;
+	return fpi_ring_signal_after(r, FPI_RING_PRODUCER, (int32_t)k);
 }
 
 static int32_t peek(fp_ring *r, void *elems, uint32_t n)

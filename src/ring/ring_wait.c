@@ -192,7 +192,7 @@ static int check(const fp_ring *r, uint32_t side)
 {
 	if (r->generation != fpi_fork_generation())
 		return -ECHILD;
-	return r->wake[side] ? fpi_wakeup_check(r->wake[side]) : -ENXIO;
+	return fpi_wakeup_check(r->wake[side]);
 }
 
 static int32_t wait_for(const struct want *w, uint64_t timeout_ns)

@@ -6,11 +6,9 @@
  * vain would wake each other for ever. The exceptions are a commit of 0 elements, which
  * publishes void slots, and whoever passes these (fpi_gens_pass_voids()) and so frees them.
  *
- * Single calls, bursts and bulks end with the signal, bound or not: two loads, of an empty
- * wake-up if nothing is bound (fpi_ring_signalled()). A way around them for rings that
- * nobody sleeps on would cost the others another call. Commits of spans have a function
- * around them on rings with a wake-up, and none on others. All signals are inside the
- * guards of CHECKED and STATS.
+ * The algorithms end with the signal (fpi_ring_signalled()), bound or not: two loads, of
+ * an empty wake-up if nobody can sleep. A way around them for rings that nobody sleeps on
+ * would cost the others a call. All signals are inside the guards of CHECKED and STATS.
  *
  * Order: the algorithm publishes with a release (its *_PUBLISH and *_FREE sites); the
  * signal's load comes after it, see wakeup_count.c.
@@ -21,9 +19,6 @@
 #include "base/log.h"
 #include "ring/ring_internal.h"
 
-#define PRODUCER FPI_RING_PRODUCER
-#define CONSUMER FPI_RING_CONSUMER
-
 /* Of a side that nobody sleeps on: always empty. */
 fp_wakeup fpi_ring_nobody;
 
@@ -33,33 +28,10 @@ int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got)
 	return got;
 }
 
-/* ---- spans ---- */
-
-static int32_t waking_commit_enqueue(fp_ring *r, fp_ring_span *span, uint32_t k)
-{
-	int32_t got = r->raw.commit_enqueue(r, span, k);
-
-	if (FPI_LIKELY(got >= 0))
-		fpi_wakeup_signal(r->wake[CONSUMER]);
-	return got;
-}
-
-static int32_t waking_commit_dequeue(fp_ring *r, fp_ring_span *span, uint32_t k)
-{
-	return fpi_ring_signal_after(r, PRODUCER, r->raw.commit_dequeue(r, span, k));
-}
-
-void fpi_ring_wake_ops(fp_ring *r)
-{
-	r->inner.commit_enqueue = waking_commit_enqueue;
-	r->inner.commit_dequeue = waking_commit_dequeue;
-}
-
 void fpi_ring_wake_closed(fp_ring *r)
 {
 	for (int side = 0; side < 2; side++)
-		if (r->wake[side])
-			fpi_wakeup_signal_all(r->wake[side]);
+		fpi_wakeup_signal_all(r->wake[side]);
 }
 
 /* ---- binding ---- */
@@ -71,19 +43,23 @@ static fp_wakeup *own_wakeup(const fp_ring *r, uint32_t side)
 
 static int is_foreign(const fp_ring *r, uint32_t side)
 {
-	return r->wake[side] && r->wake[side] != own_wakeup(r, side);
+	return r->wake[side] != own_wakeup(r, side);
 }
 
 void fpi_ring_wake_init(fp_ring *r)
 {
 	for (uint32_t side = 0; side < 2; side++) {
-		fpi_wakeup_init(&r->own[side], FPI_WAKEUP_ONE, 0);
-		r->wake[side] = &r->own[side];
+		if (r->own)
+			fpi_wakeup_init(&r->own[side], FPI_WAKEUP_ONE, 0);
+		r->wake[side] = own_wakeup(r, side);
 	}
 }
 
 void fpi_ring_wake_drop(fp_ring *r)
 {
+	/* A child may have destroyed them already. */
+	if (r->generation != fpi_fork_generation())
+		return;
 	for (uint32_t side = 0; side < 2; side++)
 		if (is_foreign(r, side))
 			fpi_wakeup_unbind(r->wake[side]);
@@ -91,8 +67,6 @@ void fpi_ring_wake_drop(fp_ring *r)
 
 static int set_wakeup(fp_ring *r, uint32_t side, fp_wakeup *w)
 {
-	uint32_t other = 1 - side;
-
 	if (fpi_ring_is_waited_for(r, side))
 		return fpi_refuse(-EBUSY, "fp_ring_set_wakeup: a thread waits");
 	if (w && fpi_wakeup_bind(w))
@@ -100,12 +74,6 @@ static int set_wakeup(fp_ring *r, uint32_t side, fp_wakeup *w)
 	if (is_foreign(r, side))
 		fpi_wakeup_unbind(r->wake[side]);
 	r->wake[side] = w ? w : own_wakeup(r, side);
-	if (!r->wake[other])
-		r->wake[other] = &fpi_ring_nobody;
-	/* Without anybody to wake the ring is as it was made. */
-	if (r->wake[0] == &fpi_ring_nobody && r->wake[1] == &fpi_ring_nobody)
-		r->wake[0] = r->wake[1] = NULL;
-	fpi_ring_choose_ops(r);
 	return 0;
 }
 
@@ -113,7 +81,7 @@ int fp_ring_set_wakeup(fp_ring *ring, uint32_t side, fp_wakeup *wakeup)
 {
 	int err;
 
-	if (!ring || side > CONSUMER)
+	if (!ring || side > FPI_RING_CONSUMER)
 		return -EINVAL;
 	if (ring->generation != fpi_fork_generation())
 		return -ECHILD;
