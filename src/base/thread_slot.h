@@ -25,10 +25,9 @@ struct fpi_thread {
 	uint32_t id_generation; /* the same of id */
 	int32_t id;
 	uint16_t slot;
-	uint8_t exited; /* the exit hook has run */
-	/* Set and cleared by this thread alone. */
+	uint8_t exited : 1; /* the exit hook has run */
 	uint8_t in_log_handler : 1;
-	uint8_t in_service : 1; /* calls services: a call that waits would wait for itself */
+	uint8_t in_service; /* calls services: a call that waits would wait for itself */
 };
 
 /* Initial-exec: one load; the library is small enough for the reserve of dlopen. */

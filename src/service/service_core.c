@@ -470,9 +470,7 @@ static void tell_to_stop(fp_service_core *c)
 	c->state = LIBFP_SERVICE_CORE_STOPPING;
 	c->stop.gen = ++c->gen;
 	FPI_STORE(&c->snapshot, (void *)&c->stop, FPI_MO(SERVICE_PUBLISH_STOP, RELEASE));
-	old->block.gen = c->gen;
-	old->block.retired_next = c->retired;
-	c->retired = &old->block;
+	fpi_core_retire(c, &old->block);
 	fpi_wakeup_signal(&c->wakeup);
 }
 

@@ -293,6 +293,8 @@ void fpi_map_retire(struct fpi_service_map *m);
 void fpi_core_publish(fp_service_core *c);
 /* Builds the snapshot that was prepared, without publishing it. */
 struct fpi_service_snapshot *fpi_core_build(fp_service_core *c);
+/* Free once the core has passed the present generation. */
+void fpi_core_retire(fp_service_core *c, struct fpi_block *block);
 /* Frees what the core has passed. */
 void fpi_core_reclaim(fp_service_core *c);
 void fpi_map_remove(struct fpi_service_map *m);

@@ -14,8 +14,8 @@
  * compiler's one: a core has stored cur = S before it, and control sees that; or it
  * stores it afterwards, and then loads the stub. The stores to cur and ack are releases
  * and come after the call, so who sees another cur, or the ack, sees what the function
- * did and what was counted. cur names the service and not the binding, because a core
- * may be inside an older binding of the same service.
+ * did and what was counted. cur names the service and not the binding: one look then
+ * answers for all its bindings, older ones too, and says which service hangs.
  *
  * A core that takes a new snapshot makes cur NULL first: one whose only service is S
  * would otherwise say S for ever. It takes one at the top of a loop only, so that
@@ -104,11 +104,16 @@ static void count_cycles(struct fpi_service_binding *b, uint64_t cycles, uint64_
 		FPI_STORE(&b->longest, cycles, FPI_RELAXED);
 }
 
-/* Once over all services. Returns bits of all of them. */
+/*
+ * Once over all services. Returns bits of all of them. What has worked costs no more than
+ * its count: bits are made for the others, of which there are `idlers`.
+ */
 FPI_INLINE int pass(fp_service_core *c, const struct fpi_service_snapshot *s,
 		    int exchange, int measure, uint64_t scale, uint64_t *now)
 {
-	struct fpi_service_binding *const *end = s->b + FPI_PLAIN_LOAD(&s->n);
+	const uint32_t n = FPI_PLAIN_LOAD(&s->n);
+	struct fpi_service_binding *const *end = s->b + n;
+	uint32_t idlers = 0;
 	int all = 0;
 
 	for (struct fpi_service_binding *const *at = s->b; at != end; at++) {
@@ -140,10 +145,11 @@ FPI_INLINE int pass(fp_service_core *c, const struct fpi_service_snapshot *s,
 			} else {
 				bits = odd_result(b, run, rc);
 			}
+			idlers += !(bits & WORKED);
+			all |= bits & BUSY;
 		}
 		if (FPI_LIKELY(bits & CALLED))
 			fpi_count(&b->calls, 1);
-		all |= bits;
 		if (measure) {
 			uint64_t before = *now;
 
@@ -152,7 +158,7 @@ FPI_INLINE int pass(fp_service_core *c, const struct fpi_service_snapshot *s,
 				count_cycles(b, *now - before, scale);
 		}
 	}
-	return all;
+	return idlers == n ? all : all | WORKED;
 }
 
 static void count_loop_cycles(fp_service_core *c, int worked, uint64_t cycles)

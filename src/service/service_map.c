@@ -78,7 +78,7 @@ int fpi_service_prepare(fp_service *s, int bind)
 	return err;
 }
 
-static void block_retired(fp_service_core *c, struct fpi_block *block)
+void fpi_core_retire(fp_service_core *c, struct fpi_block *block)
 {
 	block->gen = c->gen;
 	block->retired_next = c->retired;
@@ -143,7 +143,7 @@ void fpi_map_retire(struct fpi_service_map *m)
 	FPI_STORE(&b->run, (void *)fpi_service_stub, FPI_MO(SERVICE_STUB, RELEASE));
 	FPI_STEP(SERVICE_STUBBED);
 	m->core->gen++;
-	block_retired(m->core, &b->block);
+	fpi_core_retire(m->core, &b->block);
 }
 
 /* ---- snapshots ---- */
@@ -179,7 +179,7 @@ void fpi_core_publish(fp_service_core *c)
 		/* Release: all that it refers to. Partners: SERVICE_SNAPSHOT, SERVICE_PEEK. */
 		FPI_STORE(&c->snapshot, (void *)s, FPI_MO(SERVICE_PUBLISH, RELEASE));
 		FPI_STEP(SERVICE_PUBLISHED);
-		block_retired(c, &old->block);
+		fpi_core_retire(c, &old->block);
 	} else {
 		/* It does not run, or has been told to stop, which must stay the last word. */
 		fpi_core_free(c, &s->block);

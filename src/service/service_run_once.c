@@ -42,15 +42,6 @@ static FPI_COLD int end_bias(fp_service *s)
 
 /* ---- one call ---- */
 
-static uint64_t cycles_scale(const fp_service *s, uint64_t call)
-{
-	if (s->cycles == LIBFP_SERVICE_CYCLES_OFF)
-		return 0;
-	if (s->cycles == LIBFP_SERVICE_CYCLES_EXACT)
-		return 1;
-	return call % FPI_SERVICE_SAMPLE ? 0 : FPI_SERVICE_SAMPLE;
-}
-
 /* Several threads may be here with a service that is MT_SAFE. */
 static void count_cycles(fp_service *s, uint64_t cycles, uint64_t scale)
 {
@@ -62,19 +53,32 @@ static void count_cycles(fp_service *s, uint64_t cycles, uint64_t scale)
 		;
 }
 
-static int32_t call(fp_service *s, uint64_t number)
+static FPI_NOINLINE int32_t measured_call(fp_service *s, uint64_t number)
 {
-	uint64_t scale = cycles_scale(s, number), begin = 0;
-	unsigned was = fpi_thread.in_service;
+	int exact = s->cycles == LIBFP_SERVICE_CYCLES_EXACT;
+	uint64_t begin;
+	int32_t rc;
+
+	if (!exact && number % FPI_SERVICE_SAMPLE)
+		return s->run(s->user);
+	begin = fpi_cycles();
+	rc = s->run(s->user);
+	count_cycles(s, fpi_cycles() - begin, exact ? 1 : FPI_SERVICE_SAMPLE);
+	return rc;
+}
+
+/* Few stores: the RMW that follows waits for all of them. */
+FPI_INLINE int32_t call(fp_service *s, uint64_t number)
+{
+	uint8_t was = fpi_thread.in_service;
 	int32_t rc;
 
 	fpi_thread.in_service = 1;
-	if (scale)
-		begin = fpi_cycles();
-	rc = s->run(s->user);
-	if (scale)
-		count_cycles(s, fpi_cycles() - begin, scale);
-	fpi_thread.in_service = was & 1;
+	if (FPI_LIKELY(s->cycles == LIBFP_SERVICE_CYCLES_OFF))
+		rc = s->run(s->user);
+	else
+		rc = measured_call(s, number);
+	fpi_thread.in_service = was;
 	return rc;
 }
 
