@@ -12,7 +12,7 @@
 #define LINE 64u
 #define LINES (2u * 1024 * 1024 / LINE)
 #define STRIDE 33u  /* lines; odd, so that all are visited; not what is fetched ahead */
-#define APART 1024u /* lines between two services */
+#define APART 1033u /* lines between two services: not all in one set of a cache */
 
 static _Alignas(4096) unsigned char memory[LINES * LINE];
 
