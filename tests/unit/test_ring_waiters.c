@@ -170,7 +170,8 @@ static void *wait_held(void *arg)
 	return NULL;
 }
 
-static void an_interrupt_at_any_step_is_not_missed(void)
+/* With a waiter held at each of its steps: interrupt it, or give it something. */
+static void at_any_step(int interrupt, int32_t wanted)
 {
 	static const char *const steps[] = { "WAKE_ANNOUNCED", "WAKE_SLEEPING" };
 
@@ -187,37 +188,25 @@ static void an_interrupt_at_any_step_is_not_missed(void)
 			h.skip = skip;
 			CHECK_EQ(pthread_create(&x.t.thread, NULL, wait_held, args), 0);
 			CHECK_EQ(fpt_hold_reached(&h), 1);
-			CHECK_EQ(fp_ring_interrupt(r, LIBFP_RING_CONSUMER), 0);
+			if (interrupt)
+				CHECK_EQ(fp_ring_interrupt(r, LIBFP_RING_CONSUMER), 0);
+			else
+				put(r, 1);
 			fpt_hold_release(&h);
-			CHECK_EQ(wt_waiter_join(&x), -ECANCELED);
+			CHECK_EQ(wt_waiter_join(&x), wanted);
 			fpt_hold_end(&h);
 			CHECK_EQ(fp_ring_destroy(r), 0);
 		}
 }
 
+static void an_interrupt_at_any_step_is_not_missed(void)
+{
+	at_any_step(1, -ECANCELED);
+}
+
 static void a_signal_at_any_step_is_not_missed(void)
 {
-	static const char *const steps[] = { "WAKE_ANNOUNCED", "WAKE_SLEEPING" };
-
-	for (size_t i = 0; i < FPT_LEN(steps); i++)
-		for (int skip = 0; skip < 2; skip++) {
-			fp_ring *r = rt_ring(2, 8, &rt_modes[3], LIBFP_RING_WAIT);
-			struct fpt_hold h;
-			struct wt_waiter x;
-			void *args[2] = { &h, &x };
-
-			fpt_where("%s %d", steps[i], skip);
-			wt_waiter_set(&x, r, WT_DEQUEUE, 1, 1);
-			fpt_hold_init(&h, steps[i]);
-			h.skip = skip;
-			CHECK_EQ(pthread_create(&x.t.thread, NULL, wait_held, args), 0);
-			CHECK_EQ(fpt_hold_reached(&h), 1);
-			put(r, 1);
-			fpt_hold_release(&h);
-			CHECK_EQ(wt_waiter_join(&x), 1);
-			fpt_hold_end(&h);
-			CHECK_EQ(fp_ring_destroy(r), 0);
-		}
+	at_any_step(0, 1);
 }
 
 /* ---- several waiters ---- */
