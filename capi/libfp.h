@@ -13,6 +13,7 @@
 #include <libfp/mempool.h>
 #include <libfp/ring.h>
 #include <libfp/service.h>
+#include <libfp/timer.h>
 #include <libfp/wakeup.h>
 
 #endif /* LIBFP_H */

@@ -91,6 +91,7 @@ extern "C" {
 #define LIBFP_FEATURE_MEMPOOL 0x4 /* the mempool part is in this library */
 #define LIBFP_FEATURE_WAKEUP 0x8  /* the wake-up part is in this library */
 #define LIBFP_FEATURE_SERVICE 0x10 /* the service part is in this library */
+#define LIBFP_FEATURE_TIMER 0x20   /* the timer part is in this library */
 
 /* Levels of a log line. */
 #define LIBFP_LOG_ERROR 1 /* misuse found by a LIBFP_CHECKED object */
