@@ -23,6 +23,7 @@ const (
 	FeatureMempool = 0x4  // LIBFP_FEATURE_MEMPOOL
 	FeatureWakeup  = 0x8  // LIBFP_FEATURE_WAKEUP
 	FeatureService = 0x10 // LIBFP_FEATURE_SERVICE
+	FeatureTimer   = 0x20 // LIBFP_FEATURE_TIMER
 	LogError       = 1    // LIBFP_LOG_ERROR
 	LogInfo        = 2    // LIBFP_LOG_INFO
 )
@@ -95,6 +96,22 @@ const (
 	ServiceCoreGotCPUs           = 0x1     // LIBFP_SERVICE_CORE_GOT_CPUS
 	ServiceCoreGotPolicy         = 0x2     // LIBFP_SERVICE_CORE_GOT_POLICY
 	ServiceCoreIsLent            = 0x4     // LIBFP_SERVICE_CORE_IS_LENT
+)
+
+// From libfp/timer.h.
+const (
+	TimerIsPeriodic    = 0x1        // LIBFP_TIMER_IS_PERIODIC
+	WheelStartAt       = 0x100      // LIBFP_WHEEL_START_AT
+	WheelWait          = 0x200      // LIBFP_WHEEL_WAIT
+	WheelTimersDefault = 65536      // LIBFP_WHEEL_TIMERS_DEFAULT
+	WheelTimersMax     = 268435456  // LIBFP_WHEEL_TIMERS_MAX
+	WheelTickNSDefault = 1000       // LIBFP_WHEEL_TICK_NS_DEFAULT
+	WheelNoLimit       = 0x7fffffff // LIBFP_WHEEL_NO_LIMIT
+	WheelStatsCounted  = 0x1        // LIBFP_WHEEL_STATS_COUNTED
+	TimerSkip          = 0          // LIBFP_TIMER_SKIP
+	TimerCoalesce      = 1          // LIBFP_TIMER_COALESCE
+	TimerCatchUp       = 2          // LIBFP_TIMER_CATCH_UP
+	TimerIsArmed       = 0x2        // LIBFP_TIMER_IS_ARMED
 )
 
 // Too large for an int.

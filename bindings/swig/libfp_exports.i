@@ -23,6 +23,7 @@
 #define LIBFP_FEATURE_MEMPOOL 0x4
 #define LIBFP_FEATURE_WAKEUP 0x8
 #define LIBFP_FEATURE_SERVICE 0x10
+#define LIBFP_FEATURE_TIMER 0x20
 #define LIBFP_LOG_ERROR 1
 #define LIBFP_LOG_INFO 2
 #define LIBFP_POOL_COUNT_MAX 2147483647
@@ -79,6 +80,18 @@
 #define LIBFP_SERVICE_CORE_GOT_CPUS 0x1
 #define LIBFP_SERVICE_CORE_GOT_POLICY 0x2
 #define LIBFP_SERVICE_CORE_IS_LENT 0x4
+#define LIBFP_TIMER_IS_PERIODIC 0x1
+#define LIBFP_WHEEL_START_AT 0x100
+#define LIBFP_WHEEL_WAIT 0x200
+#define LIBFP_WHEEL_TIMERS_DEFAULT 65536
+#define LIBFP_WHEEL_TIMERS_MAX 268435456
+#define LIBFP_WHEEL_TICK_NS_DEFAULT 1000
+#define LIBFP_WHEEL_NO_LIMIT 0x7fffffff
+#define LIBFP_WHEEL_STATS_COUNTED 0x1
+#define LIBFP_TIMER_SKIP 0
+#define LIBFP_TIMER_COALESCE 1
+#define LIBFP_TIMER_CATCH_UP 2
+#define LIBFP_TIMER_IS_ARMED 0x2
 
 typedef struct fp_mempool fp_mempool;
 typedef struct fp_mempool_cache fp_mempool_cache;
@@ -86,6 +99,7 @@ typedef struct fp_wakeup fp_wakeup;
 typedef struct fp_ring fp_ring;
 typedef struct fp_service fp_service;
 typedef struct fp_service_core fp_service_core;
+typedef struct fp_timer_wheel fp_timer_wheel;
 
 typedef void *(*fp_allocator_alloc_fn)(void *ctx, uint64_t size, uint64_t align);
 
@@ -281,6 +295,59 @@ typedef struct fp_service_map_stats {
 	uint64_t cycles;
 } fp_service_map_stats;
 
+typedef struct fp_timer_record {
+	uint64_t id;
+	uint64_t user;
+	uint64_t expiry_tick;
+	uint32_t overruns;
+	uint32_t flags;
+} fp_timer_record;
+
+typedef void (*fp_timer_fn)(fp_timer_wheel *wheel, const fp_timer_record *expired, void *user);
+
+typedef struct fp_timer_wheel_opts {
+	uint32_t size;
+	uint32_t flags;
+	const char *name;
+	uint64_t tick_ns;
+	uint64_t start_tick;
+	uint32_t capacity;
+	uint32_t max_timers;
+	uint32_t numa_node;
+	uint32_t reserved0;
+	const fp_allocator *allocator;
+} fp_timer_wheel_opts;
+
+typedef struct fp_timer_wheel_stats {
+	uint32_t size;
+	uint32_t flags;
+	uint64_t timers;
+	uint64_t max_timers;
+	uint64_t arms;
+	uint64_t rearms;
+	uint64_t cancelled;
+	uint64_t fired;
+	uint64_t expired;
+	uint64_t overruns;
+	uint64_t late_max;
+	uint64_t polls;
+	uint64_t entries_moved;
+	uint64_t entries_moved_max;
+	uint64_t memory;
+	uint64_t memory_used;
+} fp_timer_wheel_stats;
+
+typedef struct fp_timer_info {
+	uint64_t id;
+	uint64_t user;
+	uint64_t expiry_tick;
+	uint64_t period_ticks;
+	uint32_t flags;
+	uint32_t policy;
+} fp_timer_info;
+
+typedef int (*fp_timer_info_fn)(const fp_timer_info *info, void *user);
+
 uint32_t fp_version_number(void);
 const char *fp_version_string(void);
 uint64_t fp_features(void);
@@ -422,3 +489,39 @@ int fp_service_core_run(fp_service_core *core, uint64_t timeout_ns);
 fp_wakeup *fp_service_core_wakeup(fp_service_core *core);
 int fp_service_core_get_stats(fp_service_core *core, fp_service_core_stats *io);
 int fp_service_core_reset_stats(fp_service_core *core);
+int fp_timer_wheel_opts_init(fp_timer_wheel_opts *opts, uint32_t size);
+int fp_timer_wheel_create(const fp_timer_wheel_opts *opts, fp_timer_wheel **out);
+int fp_timer_wheel_destroy(fp_timer_wheel *wheel);
+int fp_timer_wheel_lookup(const char *name, fp_timer_wheel **out);
+int fp_timer_wheel_unref(fp_timer_wheel *wheel);
+const char *fp_timer_wheel_name(const fp_timer_wheel *wheel);
+int fp_timer_wheel_now(const fp_timer_wheel *wheel, uint64_t *tick);
+int fp_timer_wheel_ticks_from_ns(const fp_timer_wheel *wheel, uint64_t ns, uint64_t *ticks);
+int64_t fp_timer_wheel_tick_ns(const fp_timer_wheel *wheel);
+int64_t fp_timer_wheel_poll(fp_timer_wheel *wheel, uint64_t now_tick, uint32_t max);
+int32_t fp_timer_wheel_poll_burst(fp_timer_wheel *wheel, uint64_t now_tick, fp_timer_record *records, uint32_t n);
+int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32_t n, uint64_t now_tick, uint32_t max);
+int fp_timer_wheel_next_expiry(const fp_timer_wheel *wheel, uint64_t *tick);
+int64_t fp_timer_wheel_count(const fp_timer_wheel *wheel);
+int64_t fp_timer_wheel_cancel_all(fp_timer_wheel *wheel);
+int fp_timer_wheel_for_each(fp_timer_wheel *wheel, fp_timer_info_fn fn, void *user);
+int fp_timer_wheel_get_stats(const fp_timer_wheel *wheel, fp_timer_wheel_stats *io);
+int fp_timer_wheel_reset_stats(fp_timer_wheel *wheel);
+int fp_timer_wheel_set_wakeup(fp_timer_wheel *wheel, fp_wakeup *wakeup);
+int fp_timer_wheel_wait(fp_timer_wheel *wheel, uint64_t timeout_ns);
+int fp_timer_wheel_interrupt(fp_timer_wheel *wheel);
+int fp_timer_wheel_service(fp_timer_wheel *wheel, fp_service **service);
+int fp_timer_create(fp_timer_wheel *wheel, fp_timer_fn cb, void *user, uint64_t *id);
+int32_t fp_timer_create_bulk(fp_timer_wheel *wheel, fp_timer_fn cb, void *const *users, uint64_t *ids, uint32_t n);
+int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id);
+int32_t fp_timer_destroy_bulk(fp_timer_wheel *wheel, const uint64_t *ids, uint32_t n, int32_t *results);
+int fp_timer_arm(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick);
+int32_t fp_timer_arm_bulk(fp_timer_wheel *wheel, const uint64_t *ids, const uint64_t *expiry_ticks, uint32_t n, int32_t *results);
+int fp_timer_arm_periodic(fp_timer_wheel *wheel, uint64_t id, uint64_t first_tick, uint64_t period_ticks, uint32_t policy);
+int fp_timer_touch(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick);
+int32_t fp_timer_touch_bulk(fp_timer_wheel *wheel, const uint64_t *ids, const uint64_t *expiry_ticks, uint32_t n, int32_t *results);
+int fp_timer_cancel(fp_timer_wheel *wheel, uint64_t id);
+int32_t fp_timer_cancel_bulk(fp_timer_wheel *wheel, const uint64_t *ids, uint32_t n, int32_t *results);
+int fp_timer_cancel_sync(fp_timer_wheel *wheel, uint64_t id, uint64_t timeout_ns);
+int fp_timer_is_pending(const fp_timer_wheel *wheel, uint64_t id);
+int fp_timer_remaining(fp_timer_wheel *wheel, uint64_t id, uint64_t now_tick, uint64_t *ticks);

@@ -16,9 +16,10 @@
  * Rules
  *   T1  Never early: a timer fires in a poll whose now_tick is at or after its expiry.
  *   T2  In order of expiry tick; those of one tick in the order in which one thread armed
- *       them, between threads in no stated order.
+ *       them (or moved them with fp_timer_touch()), between threads in no stated order.
  *   T3  One poll fires all that is due, however long since the last. What a callback arms
- *       for the tick being fired, or earlier, waits for the next poll.
+ *       for the tick being fired or earlier, or for one up to which an earlier poll fired
+ *       all, waits for the next poll.
  *   T4  fp_timer_cancel() says which holds: it will not run (1), it was not armed or has
  *       run (0), it is running (-EINPROGRESS).
  *   T5  After fp_timer_cancel_sync() returned, the callback does not run and will not;
@@ -93,7 +94,7 @@ typedef void (*fp_timer_fn)(fp_timer_wheel *wheel, const fp_timer_record *expire
 #define LIBFP_WHEEL_TIMERS_DEFAULT 65536
 #define LIBFP_WHEEL_TIMERS_MAX (1 << 28)
 #define LIBFP_WHEEL_TICK_NS_DEFAULT 1000
-#define LIBFP_WHEEL_NO_LIMIT UINT32_MAX
+#define LIBFP_WHEEL_NO_LIMIT 0x7fffffff /* `max` of a poll that fires all */
 
 typedef struct fp_timer_wheel_opts {
 	uint32_t size;	      /* sizeof(fp_timer_wheel_opts) */
@@ -192,7 +193,7 @@ LIBFP_API int fp_timer_wheel_create(const fp_timer_wheel_opts *opts,
  *
  * Returns:  0, also for NULL; -EBUSY and nothing changed: a poll is in progress,
  *           references by lookup are out, a thread waits, or its service is mapped or
- *           inside a call.
+ *           inside a call, or this is called inside a service.
  * Threads:  one, with no other call on this wheel.
  * Progress: blocking (frees memory).
  * Since:    0.9
@@ -269,13 +270,14 @@ LIBFP_API int64_t fp_timer_wheel_tick_ns(const fp_timer_wheel *wheel);
  * Fires timers that are due: runs their callbacks in order. A timer without a callback
  * counts as fired.
  *
- * now_tick: the time. Earlier than in the last poll: nothing fires.
+ * now_tick: the time. Earlier than in the last poll that had something to do: nothing
+ *           fires.
  * max:      fires at most so many (0: none); the rest is due in the next poll.
  * Returns:  how many fired; -EBUSY: another thread polls, or works on the wheel at this
  *           moment, or this is a callback of the wheel; -EINVAL: wheel is NULL.
  * Threads:  any, one at a time.
- * Progress: callbacks aside, bounded by what is due, at most some hundred entries if that
- *           is nothing; see "Progress".
+ * Progress: blocking (callbacks, and the bit of a timer); callbacks aside bounded by what
+ *           is due, and some hundred entries of the wheel if that is nothing.
  * Since:    0.9
  */
 LIBFP_API int64_t fp_timer_wheel_poll(fp_timer_wheel *wheel, uint64_t now_tick,
@@ -290,7 +292,7 @@ LIBFP_API int64_t fp_timer_wheel_poll(fp_timer_wheel *wheel, uint64_t now_tick,
  * Returns:  how many were filled; -EBUSY as fp_timer_wheel_poll(); -EINVAL: wheel is
  *           NULL, records is NULL with n > 0, or n is above INT32_MAX.
  * Threads:  any, one at a time.
- * Progress: as fp_timer_wheel_poll().
+ * Progress: blocking (the bit of a timer), bounded as fp_timer_wheel_poll().
  * Since:    0.9
  */
 LIBFP_API int32_t fp_timer_wheel_poll_burst(fp_timer_wheel *wheel, uint64_t now_tick,
@@ -306,7 +308,7 @@ LIBFP_API int32_t fp_timer_wheel_poll_burst(fp_timer_wheel *wheel, uint64_t now_
  *           them, or one is there twice; -EINVAL: wheels is NULL with n > 0, or one is
  *           NULL.
  * Threads:  any, one at a time for each wheel.
- * Progress: as fp_timer_wheel_poll(); n steps for each that fires.
+ * Progress: blocking, as fp_timer_wheel_poll(); n steps for each that fires.
  * Since:    0.9
  */
 LIBFP_API int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32_t n,
@@ -316,8 +318,9 @@ LIBFP_API int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32
  * The tick before which a poll has nothing to do. No timer expires before it; it may be
  * earlier than the first expiry, because the wheel moves entries on the way there.
  *
- * tick:     receives it; untouched unless 1 is returned.
- * Returns:  1; 0: nothing is armed; -EINVAL: wheel or tick is NULL.
+ * tick:     receives it, 0 for "poll at once"; untouched unless 1 is returned.
+ * Returns:  1; 0: nothing is armed for earlier than UINT64_MAX; -EINVAL: wheel or tick is
+ *           NULL.
  * Threads:  any; what other threads arm meanwhile may be missing.
  * Progress: wait-free.
  * Since:    0.9
@@ -340,7 +343,7 @@ LIBFP_API int64_t fp_timer_wheel_count(const fp_timer_wheel *wheel);
  *
  * Returns:  how many were cancelled; -EINVAL: wheel is NULL; -ECHILD.
  * Threads:  any; also inside callbacks. Callbacks that run are not waited for.
- * Progress: as fp_timer_cancel(), for every timer.
+ * Progress: lock-free but for each timer's bit; looks at every timer.
  * Since:    0.9
  */
 LIBFP_API int64_t fp_timer_wheel_cancel_all(fp_timer_wheel *wheel);
@@ -351,7 +354,7 @@ LIBFP_API int64_t fp_timer_wheel_cancel_all(fp_timer_wheel *wheel);
  * fn:       may call anything on the wheel.
  * Returns:  0; what fn returned if that was not 0; -EINVAL: wheel or fn is NULL; -ECHILD.
  * Threads:  any; timers that come or go meanwhile may be shown or not.
- * Progress: as fp_timer_is_pending(), for every timer.
+ * Progress: lock-free but for each timer's bit; looks at every timer.
  * Since:    0.9
  */
 LIBFP_API int fp_timer_wheel_for_each(fp_timer_wheel *wheel, fp_timer_info_fn fn,
@@ -476,7 +479,7 @@ LIBFP_API int32_t fp_timer_create_bulk(fp_timer_wheel *wheel, fp_timer_fn cb,
  *           `user` is used until fp_timer_cancel_sync() of this id has returned.
  *           -ESTALE: no such timer. -EINVAL: wheel is NULL.
  * Threads:  any; also inside callbacks, its own too.
- * Progress: see "Progress"; a lock for a few instructions.
+ * Progress: blocking; see "Progress".
  * Since:    0.9
  */
 LIBFP_API int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id);
@@ -488,7 +491,7 @@ LIBFP_API int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id);
  * Returns:  how many were destroyed (-EINPROGRESS included); -EINVAL: wheel is NULL, ids
  *           is NULL with n > 0, or n is above INT32_MAX.
  * Threads:  any; also inside callbacks.
- * Progress: as fp_timer_destroy().
+ * Progress: blocking, as fp_timer_destroy().
  * Since:    0.9
  */
 LIBFP_API int32_t fp_timer_destroy_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
@@ -502,7 +505,7 @@ LIBFP_API int32_t fp_timer_destroy_bulk(fp_timer_wheel *wheel, const uint64_t *i
  * Returns:  0: armed; 1: it was armed, and is moved; -ESTALE: no such timer; -EINVAL:
  *           wheel is NULL.
  * Threads:  any; also inside callbacks, its own too.
- * Progress: see "Progress".
+ * Progress: lock-free but for the timer's bit; see "Progress".
  * Since:    0.9
  */
 LIBFP_API int fp_timer_arm(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick);
@@ -515,7 +518,7 @@ LIBFP_API int fp_timer_arm(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_t
  * Returns:  how many were armed; -EINVAL: wheel is NULL, ids or expiry_ticks is NULL with
  *           n > 0, or n is above INT32_MAX.
  * Threads:  any; also inside callbacks.
- * Progress: as fp_timer_arm().
+ * Progress: lock-free but for each timer's bit, as fp_timer_arm().
  * Since:    0.9
  */
 LIBFP_API int32_t fp_timer_arm_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
@@ -535,7 +538,7 @@ LIBFP_API int32_t fp_timer_arm_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
  * Returns:  0: armed; 1: it was armed, and is moved; -ESTALE: no such timer; -EINVAL:
  *           wheel is NULL or period_ticks is 0; -EOPNOTSUPP: unknown policy.
  * Threads:  any; also inside callbacks, its own too.
- * Progress: see "Progress".
+ * Progress: lock-free but for the timer's bit; see "Progress".
  * Since:    0.9
  */
 LIBFP_API int fp_timer_arm_periodic(fp_timer_wheel *wheel, uint64_t id,
@@ -544,12 +547,13 @@ LIBFP_API int fp_timer_arm_periodic(fp_timer_wheel *wheel, uint64_t id,
 
 /*
  * Moves an armed timer to expiry_tick unless it expires later already: a sign of life, at
- * a fraction of the cost of fp_timer_arm().
+ * a fraction of the cost of fp_timer_arm(). One that waits for the next poll (T3) goes on
+ * waiting for that.
  *
  * Returns:  1: it is armed, for expiry_tick or later; 0: it is not armed, and stays so;
  *           -ESTALE: no such timer; -EINVAL: wheel is NULL.
  * Threads:  any; also inside callbacks.
- * Progress: see "Progress".
+ * Progress: lock-free but for the timer's bit; see "Progress".
  * Since:    0.9
  */
 LIBFP_API int fp_timer_touch(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick);
@@ -561,7 +565,7 @@ LIBFP_API int fp_timer_touch(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry
  * Returns:  how many of them are armed; -EINVAL: wheel is NULL, ids or expiry_ticks is
  *           NULL with n > 0, or n is above INT32_MAX.
  * Threads:  any; also inside callbacks.
- * Progress: as fp_timer_touch().
+ * Progress: lock-free but for each timer's bit, as fp_timer_touch().
  * Since:    0.9
  */
 LIBFP_API int32_t fp_timer_touch_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
@@ -575,7 +579,7 @@ LIBFP_API int32_t fp_timer_touch_bulk(fp_timer_wheel *wheel, const uint64_t *ids
  *           -EINPROGRESS: its callback runs (if that had re-armed it, it is disarmed);
  *           -ESTALE: no such timer; -EINVAL: wheel is NULL.
  * Threads:  any; also inside callbacks, its own too.
- * Progress: see "Progress".
+ * Progress: lock-free but for the timer's bit; see "Progress".
  * Since:    0.9
  */
 LIBFP_API int fp_timer_cancel(fp_timer_wheel *wheel, uint64_t id);
@@ -587,7 +591,7 @@ LIBFP_API int fp_timer_cancel(fp_timer_wheel *wheel, uint64_t id);
  * Returns:  how many will not run (those with result 1); -EINVAL: wheel is NULL, ids is
  *           NULL with n > 0, or n is above INT32_MAX.
  * Threads:  any; also inside callbacks.
- * Progress: as fp_timer_cancel().
+ * Progress: lock-free but for each timer's bit, as fp_timer_cancel().
  * Since:    0.9
  */
 LIBFP_API int32_t fp_timer_cancel_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
@@ -627,7 +631,7 @@ LIBFP_API int fp_timer_is_pending(const fp_timer_wheel *wheel, uint64_t id);
  * Returns:  1; 0: it is not armed; -ESTALE: no such timer; -EINVAL: wheel or ticks is
  *           NULL.
  * Threads:  any.
- * Progress: see "Progress".
+ * Progress: lock-free but for the timer's bit; see "Progress".
  * Since:    0.9
  */
 LIBFP_API int fp_timer_remaining(fp_timer_wheel *wheel, uint64_t id, uint64_t now_tick,

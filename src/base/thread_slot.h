@@ -18,7 +18,7 @@
 
 /*
  * The calling thread, as this library knows it: all its thread-local memory,
- * 16 bytes, because the reserve that libc keeps for libraries loaded late is small.
+ * 24 bytes, because the reserve that libc keeps for libraries loaded late is small.
  */
 struct fpi_thread {
 	uint32_t generation;	/* fork generation in which slot holds */
@@ -28,6 +28,7 @@ struct fpi_thread {
 	uint8_t exited : 1; /* the exit hook has run */
 	uint8_t in_log_handler : 1;
 	uint8_t in_service; /* calls services: a call that waits would wait for itself */
+	uint64_t stamp;	    /* of the last timer it armed: their order within a tick */
 };
 
 /* Initial-exec: one load; the library is small enough for the reserve of dlopen. */

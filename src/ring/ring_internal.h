@@ -155,7 +155,7 @@ struct fp_ring {
 	fpi_atomic_u8 *gens;
 	unsigned char *data;
 	fp_wakeup
-		*wake[2]; /* whom to signal, [side that may sleep]; or fpi_ring_nobody */
+		*wake[2]; /* whom to signal, [side that may sleep]; or fpi_wakeup_nobody */
 	struct fpi_ring_ops ops;
 	struct fpi_ring_ops raw; /* what the guards of CHECKED and STATS call */
 	struct fpi_ring_state *state;
@@ -270,8 +270,6 @@ void fpi_ring_let_out(fp_ring *r);
 int fpi_ring_guarded_close(fp_ring *r);
 /* Notes when the head is first seen blocked; returns that time, 0 if it is not. */
 uint64_t fpi_ring_note_blocked(const fp_ring *r, uint64_t pos);
-
-extern fp_wakeup fpi_ring_nobody; /* ring_wake.c: nobody sleeps on it, ever */
 
 /* Somebody sleeps: signals, returns got. */
 FPI_COLD int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got);

@@ -19,9 +19,6 @@
 #include "base/log.h"
 #include "ring/ring_internal.h"
 
-/* Of a side that nobody sleeps on: always empty. */
-fp_wakeup fpi_ring_nobody;
-
 int32_t fpi_ring_signal_slow(fp_wakeup *w, uint64_t state, int32_t got)
 {
 	fpi_wakeup_signal_slow(w, state);
@@ -38,7 +35,7 @@ void fpi_ring_wake_closed(fp_ring *r)
 
 static fp_wakeup *own_wakeup(const fp_ring *r, uint32_t side)
 {
-	return r->own ? &r->own[side] : &fpi_ring_nobody;
+	return r->own ? &r->own[side] : &fpi_wakeup_nobody;
 }
 
 static int is_foreign(const fp_ring *r, uint32_t side)

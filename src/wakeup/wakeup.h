@@ -60,6 +60,9 @@ struct fp_wakeup {
 	struct fpi_mem mem;   /* none: part of another object */
 } FPI_OWN_LINES;
 
+/* Of an object that nobody can sleep on: always empty, never freed. wakeup_count.c. */
+extern fp_wakeup fpi_wakeup_nobody;
+
 /* ---- life; wakeup.c ---- */
 
 /*

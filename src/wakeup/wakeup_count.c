@@ -54,6 +54,8 @@
 #include "base/step.h"
 #include "wakeup/wakeup.h"
 
+fp_wakeup fpi_wakeup_nobody;
+
 #define SLEEP_LIMIT 10000000u /* ns; mode POLL */
 
 /* ---- signalling ---- */

@@ -220,7 +220,7 @@ void ring_scenario_locations(void (*atomic)(void *addr, size_t size),
 	atomic(&state->spans.value, 4);
 	atomic(&state->voided.value, 8);
 	atomic(&state->voids_passed.value, 8);
-	atomic(&fpi_ring_nobody.state.value, 8);
+	atomic(&fpi_wakeup_nobody.state.value, 8);
 	for (uint32_t i = 0; i < w->scenario->capacity && w->ring->gens; i++)
 		atomic(&w->ring->gens[i].value, 1);
 	atomic(&w->flag, sizeof(w->flag));

@@ -432,8 +432,8 @@ static void unbinding_restores_what_was(void)
 			CHECK_EQ(signalled(&x), 1);
 			CHECK_EQ(plain->prod_kind, kinds[0]);
 			CHECK_EQ(plain->cons_kind, kinds[1]);
-			CHECK(plain->wake[0] == &fpi_ring_nobody);
-			CHECK(plain->wake[1] == &fpi_ring_nobody);
+			CHECK(plain->wake[0] == &fpi_wakeup_nobody);
+			CHECK(plain->wake[1] == &fpi_wakeup_nobody);
 			CHECK_EQ(fp_ring_wait_readable(plain, 0), -ENXIO);
 			CHECK_EQ(fp_ring_destroy(own), 0);
 			CHECK_EQ(fp_ring_destroy(plain), 0);
