@@ -165,7 +165,7 @@ static FPI_NOINLINE int repeat(fp_timer_wheel *w, uint32_t index, uint64_t *word
 	struct fpi_timer *t = &w->records[index];
 	struct fpi_timer_period *period = &w->periods[index];
 	uint64_t policy = (*word & FPI_TIMER_POLICY) >> FPI_TIMER_POLICY_SHIFT;
-	uint64_t missed = (now - exp) / period->ticks, periods = 1, left = missed;
+	uint64_t missed = (now - exp) / period->ticks, left = missed;
 
 	if (policy == LIBFP_TIMER_SKIP) {
 		if (missed) {
@@ -178,16 +178,16 @@ static FPI_NOINLINE int repeat(fp_timer_wheel *w, uint32_t index, uint64_t *word
 		left = period->skipped;
 		period->skipped = 0;
 	} else if (policy == LIBFP_TIMER_COALESCE) {
-		periods += missed;
+		exp += missed * period->ticks;
 	}
 	*overruns = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 	if (policy != LIBFP_TIMER_CATCH_UP)
 		count(&w->overruns, left);
-	if (period->ticks > (UINT64_MAX - exp) / periods) {
+	if (period->ticks > UINT64_MAX - exp) {
 		*word &= ~(FPI_TIMER_ARMED | FPI_TIMER_ENTRY | FPI_TIMER_REPEATS);
 		return 1;
 	}
-	exp += periods * period->ticks;
+	exp += period->ticks;
 	FPI_STORE(&t->exp, exp, FPI_RELAXED);
 	fpi_wheel_reinsert(w, index, exp);
 	return 1;
