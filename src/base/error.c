@@ -36,6 +36,7 @@ static const struct {
 	{ EPIPE, "EPIPE: closed" },
 	{ EPROTO, "EPROTO: no object of a known layout in this memory" },
 	{ ESHUTDOWN, "ESHUTDOWN: not started or not ready" },
+	{ ESTALE, "ESTALE: no such timer, or not any more" },
 	{ ETIMEDOUT, "ETIMEDOUT: timed out" },
 	{ EUCLEAN, "EUCLEAN: memory was overwritten" },
 };

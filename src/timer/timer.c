@@ -215,6 +215,7 @@ int fp_timer_wheel_destroy(fp_timer_wheel *wheel)
 	/* Threads, users and references of the parent do not exist in a child. */
 	if (wheel->generation != fpi_fork_generation()) {
 		fpi_registry_retire(&wheel->name, 1);
+		fp_service_destroy(wheel->service, 0, 0);
 		free_wheel(wheel);
 		return 0;
 	}

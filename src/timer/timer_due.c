@@ -12,10 +12,9 @@
  * Order       Slots lose it (a hole is filled with the last entry), and a lazy re-arm would
  *             in any structure. So every arming has a stamp, a counter of its thread, and
  *             equal expiries are sorted by it: exact for timers armed by one thread. What
- *             is sorted already, the common case, costs one pass. A sort reads records that
- *             other threads may be arming: the stamp first, so that its expiry is at least
- *             as new. A key that is wrong by then is found out when the timer is locked to
- *             be fired (timer_poll.c): its entry differs from its record.
+ *             is sorted already, the common case, costs one pass. A sort reads stamps that
+ *             other threads may be writing: one that is wrong by then is found out when the
+ *             timer is locked to be fired (timer_poll.c), its entry differs from its record.
  *
  * Source: merge sort of lists by a binary counter, as D. E. Knuth, TAOCP 3, 5.2.4, describes.
  */

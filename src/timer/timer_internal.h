@@ -215,12 +215,15 @@ struct fp_timer_wheel {
 #ifndef FPI_TIMER_ME /* the model has its own threads */
 /* A thread, as long as it lives. A later one may have the same: it may then work on the
  * wheel as if it had polled, which is allowed to any one thread. */
-#define FPI_TIMER_ME() ((uint64_t)(uintptr_t)&fpi_thread)
+#define FPI_TIMER_ME ((uint64_t)(uintptr_t)&fpi_thread)
+#endif
+#ifndef FPI_TIMER_SPINS /* the model has fewer */
+#define FPI_TIMER_SPINS 200
 #endif
 
 FPI_INLINE uint64_t fpi_timer_me(void)
 {
-	return FPI_TIMER_ME();
+	return FPI_TIMER_ME;
 }
 
 FPI_INLINE uint32_t fpi_timer_lane_of(uint64_t me)
@@ -240,7 +243,7 @@ FPI_INLINE uint64_t fpi_timer_lock(struct fpi_timer *t)
 
 	/* Acquire: what the last holder wrote. Partner: TIMER_UNLOCK. */
 	if (FPI_LIKELY(!(word & FPI_TIMER_LOCKED)) &&
-	    FPI_LIKELY(FPI_CAS_LOCK(&t->word, &word, word | FPI_TIMER_LOCKED,
+	    FPI_LIKELY(FPI_CAS(&t->word, &word, word | FPI_TIMER_LOCKED,
 				    FPI_MO(TIMER_LOCK, ACQUIRE))))
 		return word;
 	return fpi_timer_lock_slow(t);
@@ -264,12 +267,11 @@ FPI_INLINE int fpi_timer_is(const fp_timer_wheel *w, uint64_t id, uint64_t word)
 	       (word & (FPI_TIMER_LIVE | FPI_TIMER_DEAD)) == FPI_TIMER_LIVE;
 }
 
-/* What the last arming was for; sorts read both without the bit, and check later. */
+/* What the last arming was for. */
 FPI_INLINE void fpi_timer_set(struct fpi_timer *t, uint64_t exp)
 {
 	FPI_STORE(&t->exp, exp, FPI_RELAXED);
-	/* Release: who reads this stamp reads this expiry or a later one. Partner: TIMER_STAMP. */
-	FPI_STORE(&t->stamp, ++fpi_thread.stamp, FPI_MO(TIMER_STAMPED, RELEASE));
+	FPI_STORE(&t->stamp, ++fpi_thread.stamp, FPI_RELAXED);
 }
 
 /* Cancels by index, whatever the generation; *was: it was armed. See fp_timer_cancel(). */
@@ -367,10 +369,10 @@ FPI_INLINE int fpi_due_lists(const fp_timer_wheel *w)
 	return (w->list[FPI_LIST_TICK].head | w->list[FPI_LIST_LATE].head) != 0;
 }
 
+/* For sorting, without the timer's bit: what fires is compared again (timer_poll.c). */
 FPI_INLINE uint64_t fpi_timer_stamp(const struct fpi_timer *t)
 {
-	/* Partner: TIMER_STAMPED. */
-	return FPI_LOAD(&t->stamp, FPI_MO(TIMER_STAMP, ACQUIRE));
+	return FPI_LOAD(&t->stamp, FPI_RELAXED);
 }
 
 /* ---- lanes; timer_word.c ---- */

@@ -22,20 +22,21 @@
 
 #include "timer/timer_internal.h"
 
-#define TAKE_SPINS 200 /* an owner's arm is over by then, unless it is preempted */
 #define PREFETCH_AHEAD 4
 
 /* ---- having the wheel for a poll ---- */
 
 static int begin(fp_timer_wheel *w, uint64_t me)
 {
-	for (uint32_t spins = 0; spins < TAKE_SPINS; spins++) {
+	/* An owner's arm is over by then, unless it is preempted. */
+	for (uint32_t spins = 0; spins < FPI_TIMER_SPINS; spins++) {
 		if (FPI_LOAD(&w->polling, FPI_RELAXED))
 			return -EBUSY;
 		if (fpi_wheel_take(w)) {
 			FPI_STORE(&w->polling, me, FPI_RELAXED);
 			if (FPI_LOAD(&w->owner, FPI_RELAXED) != me)
 				FPI_STORE(&w->owner, me, FPI_RELAXED);
+			FPI_STEP(TIMER_POLLING);
 			return 0;
 		}
 		fpi_cpu_relax();
@@ -86,7 +87,7 @@ static void end(fp_timer_wheel *w, uint64_t now, int all)
 	uint64_t next, before;
 
 	if (all) {
-		w->cur = now;
+		FPI_PLAIN_STORE(&w->cur, now);
 		fpi_wheel_migrate(w, now);
 	}
 	next = fpi_wheel_next(w);
@@ -240,15 +241,19 @@ FPI_INLINE uint32_t fire(fp_timer_wheel *w, const struct fpi_key *key, uint64_t 
 	if (!(word & FPI_TIMER_ARMED))
 		count(&w->expired, 1);
 	count_max(&w->late_max, now - exp);
-	cb = t->cb;
-	user = t->user;
+	cb = FPI_PLAIN_LOAD(&t->cb);
+	user = FPI_PLAIN_LOAD(&t->user);
 	if (to || !cb) {
 		fpi_timer_unlock(t, word);
 		return 1;
 	}
-	/* Before the unlock: who locks the timer from here on sees that it runs. */
-	FPI_STORE(&w->running, record->id, FPI_RELAXED);
+	/*
+	 * Before the unlock: who locks the timer from here on sees that it runs. Release:
+	 * that the callback before has ended. Partner: RUNNING_SYNC.
+	 */
+	FPI_STORE(&w->running, record->id, FPI_MO(RUNNING_SET, RELEASE));
 	fpi_timer_unlock(t, word | FPI_TIMER_FIRED);
+	FPI_STEP(TIMER_RUNNING);
 	run(w, cb, record, user);
 	return 1;
 }

@@ -64,7 +64,7 @@ static uint32_t take(fp_timer_wheel *w)
 	uint32_t at = w->free, made = FPI_LOAD(&w->made, FPI_RELAXED);
 
 	if (at) {
-		w->free = w->records[at - 1].next;
+		w->free = FPI_PLAIN_LOAD(&w->records[at - 1].next);
 	} else if (made < w->max_timers) {
 		at = made + 1;
 		FPI_STORE(&w->records[made].word,
@@ -82,8 +82,8 @@ static uint64_t begin(fp_timer_wheel *w, uint32_t index, fp_timer_fn cb, void *u
 	struct fpi_timer *t = &w->records[index];
 	uint64_t word = FPI_LOAD(&t->word, FPI_RELAXED) | FPI_TIMER_LIVE;
 
-	t->cb = cb;
-	t->user = user;
+	FPI_PLAIN_STORE(&t->cb, cb);
+	FPI_PLAIN_STORE(&t->user, user);
 	/* Whoever has the id locks the word: the same release as an unlock. */
 	fpi_timer_unlock(t, word);
 	return fpi_timer_id(w, index, word);
@@ -97,6 +97,7 @@ int fp_timer_create(fp_timer_wheel *wheel, fp_timer_fn cb, void *user, uint64_t 
 	if (err || !id)
 		return err ? err : -EINVAL;
 	fpi_lock_acquire(&wheel->pool_lock);
+	FPI_STEP(TIMER_POOL_LOCKED);
 	at = take(wheel);
 	fpi_lock_release(&wheel->pool_lock);
 	if (!at)
@@ -137,9 +138,10 @@ void fpi_timer_recycle(fp_timer_wheel *w, uint32_t index, uint64_t word)
 	/* From here on its ids are stale. Nobody else has a way to the record. */
 	fpi_timer_unlock(t, generation << FPI_TIMER_GENERATION_SHIFT);
 	fpi_lock_acquire(&w->pool_lock);
+	FPI_STEP(TIMER_RECYCLED);
 	FPI_STORE(&w->exist, FPI_LOAD(&w->exist, FPI_RELAXED) - 1, FPI_RELAXED);
 	if (generation != w->first_generation) {
-		t->next = w->free;
+		FPI_PLAIN_STORE(&t->next, w->free);
 		w->free = index + 1;
 	}
 	fpi_lock_release(&w->pool_lock);

@@ -88,6 +88,7 @@ void fpi_wheel_init(fp_timer_wheel *w)
 	chunk_at(w, 0)->count = FPI_CHUNK_ENTRIES;
 	w->chunk_high = 1;
 	w->event_level = FPI_WHEEL_LEVELS;
+	w->event_tick = UINT64_MAX;
 	for (uint32_t level = 0; level < FPI_WHEEL_LEVELS; level++)
 		w->first[level] = UINT64_MAX;
 }
@@ -190,8 +191,8 @@ uint64_t fpi_wheel_insert(fp_timer_wheel *w, uint32_t index, uint64_t exp)
 	struct fpi_timer *t = &w->records[index];
 	uint64_t start;
 
-	t->entry_exp = exp;
-	if (FPI_UNLIKELY(exp <= w->cur)) {
+	FPI_PLAIN_STORE(&t->entry_exp, exp);
+	if (FPI_UNLIKELY(exp <= FPI_PLAIN_LOAD(&w->cur))) {
 		slot_add(w, FPI_SLOT_LATE, index, exp);
 		return 0;
 	}
@@ -207,7 +208,7 @@ void fpi_wheel_reinsert(fp_timer_wheel *w, uint32_t index, uint64_t exp)
 		fpi_wheel_insert(w, index, exp);
 		return;
 	}
-	w->records[index].entry_exp = exp;
+	FPI_PLAIN_STORE(&w->records[index].entry_exp, exp);
 	fpi_due_run_one(w, index, exp);
 }
 

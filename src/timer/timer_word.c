@@ -32,8 +32,8 @@
  *             first, then the lanes that it names: a push that comes after the exchange of
  *             its lane has seen, through the head, that the bit is clear, and sets it.
  * Running     `running` is stored before the word is unlocked, and so seen by whoever locks
- *             it afterwards; it is cleared with a release after the callback, for
- *             fp_timer_cancel_sync(), which acquires.
+ *             it afterwards; it is cleared with a release after the callback. Who finds
+ *             another value there acquires it: what the callback did is over.
  *
  * Progress: blocking per timer (the LOCKED bit, held for some instructions), never per
  * wheel. Nothing here takes memory.
@@ -44,14 +44,24 @@
 #include "base/futex.h"
 #include "timer/timer_internal.h"
 
-#ifndef FPI_TIMER_SPINS /* the model has fewer */
-#define FPI_TIMER_SPINS 200
-#endif
 #define NAP_NS 50000u
 #define NAP_MAX_NS 1000000u
 #define PREFETCH_AHEAD 8
 
 /* ---- LOCKED ---- */
+
+/* Sleeps while a word is as it was seen, but not for long: nobody wakes us. */
+static void nap(fpi_atomic_u64 *word, uint64_t seen, uint64_t deadline)
+{
+#ifdef FPI_AWAIT_NOT /* the model waits for the change itself */
+	(void)deadline;
+	FPI_AWAIT_NOT(word, seen);
+#else
+	/* The half that changes: flags, or the id's index. */
+	fpi_futex_wait_until((uint32_t *)(void *)&word->value, (uint32_t)seen,
+			     FPI_FUTEX_ANY, deadline);
+#endif
+}
 
 FPI_COLD uint64_t fpi_timer_lock_slow(struct fpi_timer *t)
 {
@@ -68,9 +78,7 @@ FPI_COLD uint64_t fpi_timer_lock_slow(struct fpi_timer *t)
 		if (spins++ < FPI_TIMER_SPINS)
 			fpi_cpu_relax();
 		else if (word & FPI_TIMER_LOCKED)
-			fpi_futex_wait_until((uint32_t *)(void *)&t->word.value,
-					     (uint32_t)word, FPI_FUTEX_ANY,
-					     fpi_deadline(fpi_now_ns(), NAP_NS));
+			nap(&t->word, word, fpi_deadline(fpi_now_ns(), NAP_NS));
 	}
 }
 
@@ -87,7 +95,7 @@ FPI_INLINE struct fpi_timer *lock_id(fp_timer_wheel *w, uint64_t id, uint64_t *l
 		return NULL;
 	/* Acquire: what the last holder wrote. Partner: TIMER_UNLOCK. */
 	if (FPI_UNLIKELY(word & FPI_TIMER_LOCKED) ||
-	    FPI_UNLIKELY(!FPI_CAS_LOCK(&t->word, &word, word | FPI_TIMER_LOCKED,
+	    FPI_UNLIKELY(!FPI_CAS(&t->word, &word, word | FPI_TIMER_LOCKED,
 				       FPI_MO(TIMER_LOCK_ID, ACQUIRE)))) {
 		word = fpi_timer_lock_slow(t);
 		if (!fpi_timer_is(w, id, word)) {
@@ -109,7 +117,7 @@ static void push(fp_timer_wheel *w, struct fpi_timer *t, uint32_t index, uint64_
 	uint32_t head = FPI_LOAD(&lane->head, FPI_RELAXED);
 
 	do {
-		t->next = head;
+		FPI_PLAIN_STORE(&t->next, head);
 		/*
 		 * Release: the link and the record. Acquire: if this comes after the
 		 * poller's exchange, the load below sees the cleared bit. Partner: LANE_TAKE.
@@ -137,7 +145,7 @@ static void settle(fp_timer_wheel *w, uint32_t index)
 	if (word & FPI_TIMER_ARMED) {
 		int has = (word & FPI_TIMER_ENTRY) != 0;
 
-		if (!has || t->entry_exp > exp) {
+		if (!has || FPI_PLAIN_LOAD(&t->entry_exp) > exp) {
 			if (has)
 				fpi_wheel_remove(w, index);
 			fpi_wheel_insert(w, index, exp);
@@ -168,7 +176,7 @@ void fpi_wheel_drain(fp_timer_wheel *w)
 		at = FPI_EXCHANGE(&lane->head, 0, FPI_MO(LANE_TAKE, ACQ_REL));
 		for (; at; at = next) {
 			/* Another lane may have it as soon as QUEUED is clear. */
-			next = w->records[at - 1].next;
+			next = FPI_PLAIN_LOAD(&w->records[at - 1].next);
 			if (next)
 				fpi_prefetch_write(&w->records[next - 1]);
 			settle(w, at - 1);
@@ -243,7 +251,7 @@ FPI_INLINE int arm(fp_timer_wheel *w, struct fpi_timer *t, uint32_t index, uint6
 	 * What a callback arms for the tick being fired, or earlier, is not for this poll;
 	 * what waits for the next one, and is moved later, is.
 	 */
-	if (word & FPI_TIMER_ENTRY && t->entry_exp <= exp &&
+	if (word & FPI_TIMER_ENTRY && FPI_PLAIN_LOAD(&t->entry_exp) <= exp &&
 	    !(mine && FPI_UNLIKELY(fpi_wheel_is_polling(w, me)) &&
 	      (exp <= w->cur || t->slot == FPI_SLOT_LATE))) {
 		fpi_timer_set(t, exp);
@@ -311,12 +319,19 @@ int fp_timer_touch(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick)
 
 /* ---- cancel ---- */
 
+/* Whether the callback of `id` runs; if not, what it wrote is visible. */
+static int is_running(const fp_timer_wheel *w, uint64_t id)
+{
+	/* Partners: RUNNING_CLEAR, and RUNNING_SET of the next callback. */
+	return FPI_LOAD(&w->running, FPI_MO(RUNNING_SYNC, ACQUIRE)) == id;
+}
+
 /* What the word says after a cancel; *was: it was armed. */
 FPI_INLINE int cancel(fp_timer_wheel *w, struct fpi_timer *t, uint64_t id, uint64_t word,
 		      int *was)
 {
 	/* A timer that never ran does not look at the poller's line. */
-	int runs = word & FPI_TIMER_FIRED && FPI_LOAD(&w->running, FPI_RELAXED) == id;
+	int runs = word & FPI_TIMER_FIRED && is_running(w, id);
 
 	*was = (word & FPI_TIMER_ARMED) != 0;
 	fpi_timer_unlock(t, word & ~(FPI_TIMER_ARMED | FPI_TIMER_REPEATS));
@@ -350,17 +365,10 @@ int fpi_timer_cancel_at(fp_timer_wheel *w, uint32_t index, int *was)
 	return cancel(w, t, fpi_timer_id(w, index, word), word, was);
 }
 
-/* Whether the callback of `id` runs; if not, what it wrote is visible. */
-static int is_running(const fp_timer_wheel *w, uint64_t id)
-{
-	/* Partner: RUNNING_CLEAR. */
-	return FPI_LOAD(&w->running, FPI_MO(RUNNING_SYNC, ACQUIRE)) == id;
-}
-
 /* Returns whether the callback of `id` has ended before the deadline. */
 static int wait_for(fp_timer_wheel *w, uint64_t id, uint64_t deadline)
 {
-	uint64_t nap = NAP_NS;
+	uint64_t length = NAP_NS;
 
 	for (uint32_t spins = 0; spins < FPI_TIMER_SPINS; spins++) {
 		if (!is_running(w, id))
@@ -369,14 +377,13 @@ static int wait_for(fp_timer_wheel *w, uint64_t id, uint64_t deadline)
 	}
 	/* The poller does not know who waits, and pays nothing for it: naps. */
 	while (is_running(w, id)) {
-		uint64_t now = fpi_now_ns(), until = fpi_deadline(now, nap);
+		uint64_t now = fpi_now_ns(), until = fpi_deadline(now, length);
 
 		if (now >= deadline)
 			return 0;
-		fpi_futex_wait_until((uint32_t *)(void *)&w->running.value, (uint32_t)id,
-				     FPI_FUTEX_ANY, until < deadline ? until : deadline);
-		if (nap < NAP_MAX_NS)
-			nap *= 2;
+		nap(&w->running, id, until < deadline ? until : deadline);
+		if (length < NAP_MAX_NS)
+			length *= 2;
 	}
 	return 1;
 }
@@ -388,6 +395,9 @@ int fp_timer_cancel_sync(fp_timer_wheel *wheel, uint64_t id, uint64_t timeout_ns
 
 	if (err)
 		return err;
+	/* No id, but what `running` is when nothing runs. */
+	if (!id)
+		return -ESTALE;
 	if (is_running(wheel, id) && fpi_wheel_is_polling(wheel, fpi_timer_me()))
 		return -EDEADLK;
 	for (;;) {
@@ -421,7 +431,7 @@ int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id)
 	t = lock_id(wheel, id, &word);
 	if (!t)
 		return -ESTALE;
-	runs = word & FPI_TIMER_FIRED && FPI_LOAD(&wheel->running, FPI_RELAXED) == id;
+	runs = word & FPI_TIMER_FIRED && is_running(wheel, id);
 	was = (word & FPI_TIMER_ARMED) != 0;
 	if (wheel->flags & LIBFP_STATS && was)
 		count_cancel(wheel);

@@ -67,6 +67,9 @@
 			done_ = FPI_CAS(p, expected, desired, order);             \
 		done_;                                                            \
 	})
+/* A wait of which only the end is of interest. */
+#define FPI_AWAIT_NOT(p, seen) \
+	ex_await_not(&(p)->value, sizeof((p)->value), seen, EX_RELAXED, #p)
 #define FPI_FENCE(order) ex_fence(order)
 #define FPI_COMPILER_FENCE() ((void)0)
 
