@@ -69,8 +69,8 @@ static uint32_t take(fp_timer_wheel *w)
 		at = made + 1;
 		FPI_STORE(&w->records[made].word,
 			  w->first_generation << FPI_TIMER_GENERATION_SHIFT, FPI_RELAXED);
-		/* Release: the record, to who looks at all. Partner: TIMER_MADE_LOOK. */
-		FPI_STORE(&w->made, at, FPI_MO(TIMER_MADE, RELEASE));
+		/* Relaxed: who looks at all finds a word of 0 until the timer is made. */
+		FPI_STORE(&w->made, at, FPI_RELAXED);
 	}
 	if (at)
 		FPI_STORE(&w->exist, FPI_LOAD(&w->exist, FPI_RELAXED) + 1, FPI_RELAXED);

@@ -52,6 +52,8 @@ static const struct timer_scenario table[] = {
 	{ "sleep", { "w", "a" }, .armed = { 0 }, .asleep = 1 },
 	{ "sleep-falling", { "w", "a" }, .armed = { 0 } },
 	{ "sleep-fence", { "w", "a" }, .armed = { 0 }, .fence = 1 },
+	{ "sleep-after", { "pw", "L" }, .armed = { 5 } },
+	{ "sleep-after-fence", { "pw", "L" }, .armed = { 5 }, .fence = 1 },
 	{ "sleep-owner", { "w", "a" }, .armed = { 0 }, .owner = 1 },
 	{ "sleep-later", { "w", "la" }, .armed = { 0 }, .asleep = 1 },
 	{ "sleep-beside", { "w", "a", "p" }, .armed = { 0 }, .asleep = 1, .big = 1 },

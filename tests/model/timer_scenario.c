@@ -187,7 +187,9 @@ static void poll_burst(void)
 
 static void sleep_and_poll(void)
 {
-	EX_CHECK(fp_timer_wheel_wait(wheel, LIBFP_FOREVER) == 0);
+	int rc = fp_timer_wheel_wait(wheel, LIBFP_FOREVER);
+
+	EX_CHECK(rc == 0);
 	EX_CHECK(fp_timer_wheel_poll(wheel, NOW, LIBFP_WHEEL_NO_LIMIT) >= 0);
 }
 
@@ -216,6 +218,7 @@ static void letter(char op)
 	case 'b': arm(1, 5); break;
 	case 'e': arm(0, 1); break;
 	case 'l': arm(0, 9); break;
+	case 'L': arm(1, 9); break;
 	case 't': touch(); break;
 	case 'c': cancel(); break;
 	case 's': cancel_sync(); break;
@@ -237,6 +240,15 @@ static void thread(int t)
 	become(t);
 	for (const char *p = scenario->threads[t]; *p; p++)
 		letter(*p);
+}
+
+/* Nobody can run: right if there is nothing to be woken for. */
+static int stuck(void)
+{
+	for (int i = 0; i <= TIMERS; i++)
+		if (tally[i].arms != tally[i].fired + tally[i].cancelled)
+			return 0;
+	return 1;
 }
 
 static void finish(void)
@@ -310,6 +322,7 @@ void timer_scenario_prepare(const struct timer_scenario *s, struct ex_test *test
 				  .setup = setup,
 				  .thread = thread,
 				  .finish = finish,
+				  .stuck = stuck,
 				  .local = &fpi_thread,
 				  .local_size = sizeof(fpi_thread),
 				  .asleep = s->asleep };

@@ -6,7 +6,7 @@
  *   any thread                             poller
  *   a b  arm X, Y for tick 5               p    poll at tick 10: callbacks
  *   e    arm X for tick 1                  q    the same: records
- *   l    arm X for tick 9                  w    sleep until there is something, then poll
+ *   l L  arm X, Y for tick 9               w    sleep until there is something, then poll
  *   t    touch X: tick 9
  *   c    cancel X                          beside it
  *   s    cancel X and wait                 n    arm Y for tick 5 and ask for the next
