@@ -147,7 +147,8 @@ static void begin_poll(uint64_t now, int64_t max)
 	uint64_t next = UINT64_MAX;
 
 	o.taken = o.max = 0;
-	if (!max || !fp_timer_wheel_next_expiry(o.w, &next) || now < next || now < o.now)
+	if (fp_timer_wheel_next_expiry(o.w, &next) < 0 || now < next || now < o.now ||
+	    !max)
 		return;
 	o.max = max;
 	o.now = now;
@@ -291,9 +292,15 @@ static void touched(uint32_t slot, uint64_t expiry)
 
 	if (!t->exists || !t->armed || expiry <= t->expiry)
 		return;
+	if (t->waits) { /* and goes on waiting */
+		t->expiry = expiry;
+		t->order = ++o.orders;
+		return;
+	}
 	disarm(slot);
 	t->order = ++o.orders;
-	arm(slot, expiry);
+	t->expiry = expiry;
+	insert(slot);
 }
 
 static int missed_some(uint32_t slot)
@@ -599,9 +606,8 @@ static void do_poll(void)
 		if (first > o.t[o.waiting[i]].expiry)
 			first = o.t[o.waiting[i]].expiry;
 	rc = fp_timer_wheel_next_expiry(o.w, &tick);
-	CHECK(rc == 1 || (rc == 0 && o.n_due + o.n_waiting == 0));
-	if (o.n_due + o.n_waiting)
-		CHECK(tick <= first);
+	CHECK(rc == 1 || rc == 0);
+	CHECK(rc ? tick <= first || !(o.n_due + o.n_waiting) : first == UINT64_MAX);
 }
 
 /* ---- lives of wheels ---- */
