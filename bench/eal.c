@@ -54,3 +54,11 @@ const char *bench_eal_start_worker(int cpu, int worker_cpu)
 	snprintf(lcores, sizeof(lcores), "0@%d,1@%d", cpu, worker_cpu);
 	return start(lcores);
 }
+
+const char *bench_eal_start_lcores(int cpu, unsigned n)
+{
+	char lcores[64];
+
+	snprintf(lcores, sizeof(lcores), "(0-%u)@%d", n - 1, cpu);
+	return start(lcores);
+}

@@ -9,4 +9,8 @@ const char *bench_eal_start(int cpu);
 /* The same with a thread of its own on another core: lcore 1. */
 const char *bench_eal_start_worker(int cpu, int worker_cpu);
 
+/* With n lcores on one core, of which all but one have threads that sleep: for lists that
+ * are kept for each lcore. */
+const char *bench_eal_start_lcores(int cpu, unsigned n);
+
 #endif

@@ -324,6 +324,8 @@ static void adapt(struct entry *e, uint64_t units, uint64_t ns)
 	e->units = (uint64_t)((double)units * factor) / step * step;
 	if (e->units < least)
 		e->units = least;
+	if (e->c.most && e->units > e->c.most / (WARMUP_PART + 1) * WARMUP_PART)
+		e->units = e->c.most / (WARMUP_PART + 1) * WARMUP_PART;
 }
 
 static void slice_one(struct entry *e)
@@ -332,6 +334,8 @@ static void slice_one(struct entry *e)
 	uint64_t warm = units / WARMUP_PART / e->c.step * e->c.step;
 	long switches;
 
+	if (e->c.prepare)
+		e->c.prepare(e->c.object);
 	e->c.one(e->c.object, e->c.burst, warm);
 	switches = partner_switches();
 	start = bench_now_ns();
@@ -356,6 +360,8 @@ static void slice_two(struct bench *b, struct entry *e)
 	long switches;
 	int cls;
 
+	if (e->c.prepare)
+		e->c.prepare(e->c.object);
 	before = partner_handoff_ns(p);
 	switches = partner_switches();
 	partner_feed(p, &e->c, total);

@@ -44,8 +44,11 @@ struct bench_case {
 	const char *unit; /* "ns" a unit of work, or "M/s": millions of them */
 	uint32_t burst, capacity, elem;
 	uint32_t step; /* units come in multiples of this; 0: of the burst */
+	uint32_t most; /* units of a slice, warm-up included; 0: any number */
 
 	void *object;
+	/* Makes the object as each slice wants to find it, untimed; NULL: nothing to do. */
+	void (*prepare)(void *object);
 	/* One thread: `one`. Two threads: `feed` on one core, `drain` on the
 	 * other, which must end up with the same number of units. `drain` may be
 	 * asked in parts and then does at least what it is asked for. The time is
