@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges bars of the kinds that wake-ups and services have.
+"""Judges bars of the kinds that wake-ups, services and timers have.
 
 A bar names a row, its mode, burst and capacity, who is judged and, beside that, a peer:
 
@@ -7,7 +7,12 @@ A bar names a row, its mode, burst and capacity, who is judged and, beside that,
 - "quantile": that quantile of the times, of the peer's; lower is better
 - "quantile" and "unit": that quantile in us; lower is better
 - "unit": "ns": how many ns more than the peer's a service takes, of `burst` services
+- "ns": the median itself, in ns; lower is better
 - "figure": what a process measured once, in its unit; lower is better
+
+"peer_mode" and "peer_capacity" are the peer's if they differ; with them a row can be its
+own peer. "least" is how many values of each say something about a process, if that is not
+MIN_SLICES: of things that take long there are few.
 """
 
 import statistics
@@ -24,12 +29,12 @@ def cell(results, bar, who):
                         bar.get("class", "alone"))
 
 
-def over_processes(ours, peer, of):
+def over_processes(ours, peer, of, least=MIN_SLICES):
     """of(ours, theirs) in each process that has enough of both; None if none has."""
     each = []
     for process, values in ours.by_process.items():
         other = peer.by_process.get(process) if peer else values
-        if other and min(len(values), len(other)) >= MIN_SLICES:
+        if other and min(len(values), len(other)) >= least:
             each.append(of(values, other))
     if each:
         return Ratio(statistics.median(each), min(each), max(each), len(each))
@@ -43,6 +48,8 @@ def over_processes(ours, peer, of):
 def compare(bar, ours, peer):
     """The Ratio that the bar is about, and whether lower is better."""
     q = bar.get("quantile")
+    if bar.get("ns"):
+        return over_processes(ours, None, lambda a, _: statistics.median(a)), True
     if q and bar.get("unit"):
         return over_processes(ours, None, lambda a, _: quantile(a, q) / 1000), True
     if not peer:
@@ -53,6 +60,10 @@ def compare(bar, ours, peer):
         n = bar["burst"]
         return over_processes(
             ours, peer, lambda a, b: (statistics.median(a) - statistics.median(b)) / n), True
+    if "least" in bar:
+        return over_processes(
+            ours, peer, lambda a, b: statistics.median(b) / statistics.median(a),
+            bar["least"]), False
     return ratio(ours, peer), False
 
 
@@ -80,8 +91,9 @@ def judge_one(results, bar, name):
         ours = cell(results, bar, bar.get("who", OURS))
         if "peer" in bar:
             v.note = bar["peer"]
-            peer = cell(results, bar | {"mode": bar.get("peer_mode", bar.get("mode", ""))},
-                        bar["peer"])
+            theirs = {key: bar[f"peer_{key}"] for key in ("mode", "capacity")
+                      if f"peer_{key}" in bar}
+            peer = cell(results, bar | theirs, bar["peer"])
         if peer:
             v.peer = text(peer, bar)
         elif v.note in results.missing:

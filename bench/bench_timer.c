@@ -17,8 +17,8 @@
  *                    two threads (timer_pairs.c)
  *   timer_poll, timer_entries
  *                    polls of a large wheel that fire nothing (timer_polls.c)
- *   timer_late, timer_late_cpu
- *                    real time (timer_late.c)
+ *   timer_real, timer_real_cpu
+ *                    real time (timer_real.c)
  *
  * The capacity is how many timers there are; of timer_crowd, how many threads.
  */
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	timer_idle(b, with_rte);
 	timer_pairs(b, with_rte);
 	timer_polls(b);
-	timer_late(b);
+	timer_real(b);
 	bench_finish(b);
 	return 0;
 }

@@ -20,6 +20,10 @@ COLOURS = {
     "rte_mempool": "#1864ab",
     "rte_mempool native": "#4dabf7",
     "rte_service": "#1864ab",
+    "rte_timer": "#1864ab",
+    "libev": "#2b8a3e",
+    "libuv": "#862e9c",
+    "timerfd": "#868e96",
     "rte RTS": "#4dabf7",
     "rte HTS": "#a5d8ff",
     "ck spsc": "#2b8a3e",
@@ -131,7 +135,8 @@ def one_thread(results, out):
 def ratios(verdicts, out, part, peer, capacity=None):
     """Each ratio bar: where libfp stands between what it must and aims at."""
     shown = [v for v in verdicts if v.value is not None and v.must is not None
-             and "peer" in v.bar and not v.bar.get("quantile") and not v.bar.get("unit")]
+             and v.bar.get("peer", OURS) != OURS and not v.bar.get("quantile")
+             and not v.bar.get("unit")]
     if not shown:
         return None
     fig, ax = plt.subplots(figsize=(9, 0.26 * len(shown) + 1.4))
@@ -145,12 +150,14 @@ def ratios(verdicts, out, part, peer, capacity=None):
         if v.aim is not None:
             ax.plot(v.aim, y, "|", color="#adb5bd", markersize=12, markeredgewidth=2)
     ax.axvline(1, color="#868e96", linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(shown)), [v.name + (f", {capacity} {v.capacity}" if capacity else "")
+    ax.set_yticks(range(len(shown)), [v.name + (f", {capacity} {v.capacity}"
+                                         if capacity and v.capacity != "-" else "")
                                       + (f", {v.cls}" if v.cls else "")
                                       for v in reversed(shown)], fontsize=7)
     ax.set_xscale("log")
     ax.set_xticks([0.5, 1, 2, 3, 4, 6, 10, 15]
-                  + ([25, 40] if any(v.high > 20 for v in shown) else []))
+                  + ([25, 40] if any(v.high > 20 for v in shown) else [])
+                  + ([60, 100] if any(v.high > 50 for v in shown) else []))
     log_axis(ax.xaxis)
     ax.grid(axis="x", color="#e9ecef")
     ax.set_ylim(-0.7, len(shown) - 0.3)

@@ -18,6 +18,7 @@ from results import (FLOOR, MIN_SLICES, OURS, QUIET_FLOOR_NS, QUIET_PEER, QUIET_
 from report_bindings import judge_bindings, section as bindings_section
 from report_mempool import judge_mempool, section as mempool_section
 from report_service import judge_service, section as service_section
+from report_timer import judge_timer, section as timer_section
 from report_wakeup import judge_wakeup, section as wakeup_section
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -210,6 +211,8 @@ def build(results, verdicts, pictures, library):
         parts.append(f"![The rings against their bars]({pictures['bars']})\n")
     if "service_bars" in pictures:
         parts.append(f"![The services against their bars]({pictures['service_bars']})\n")
+    if "timer_bars" in pictures:
+        parts.append(f"![The timers against their bars]({pictures['timer_bars']})\n")
     if "mempool_bars" in pictures:
         parts.append(f"![The pools against their bars]({pictures['mempool_bars']})\n")
     parts.append(table(BAR_HEAD, bar_rows(verdicts)))
@@ -231,14 +234,16 @@ def build(results, verdicts, pictures, library):
     parts.append(mempool_section(results, table, CASE_HEAD, case_rows, pictures.get("mempool")))
     parts.append(wakeup_section(results, table, pictures))
     parts.append(service_section(results, table, pictures))
+    parts.append(timer_section(results, table, pictures))
     parts.append(bindings_section(results, table, pictures.get("bindings")))
     parts.append(barrier_section())
     return "\n".join(p for p in parts if p)
 
 
-def draw(results, rings, pools, services, out):
+def draw(results, rings, pools, services, timers, out):
     try:
         import figures
+        import figures_timers
         import figures_wakes
     except ImportError as e:
         print(f"report: no pictures: {e} (python3-matplotlib)", file=sys.stderr)
@@ -246,6 +251,7 @@ def draw(results, rings, pools, services, out):
     pictures = {"bars": figures.ratios(rings, out, "ring", "rte_ring", "capacity"),
                 "mempool_bars": figures.ratios(pools, out, "mempool", "rte_mempool", "cache"),
                 "service_bars": figures.ratios(services, out, "service", "rte_service"),
+                "timer_bars": figures.ratios(timers, out, "timer", "rte_timer", "timers"),
                 "mempool": figures.mempool(results, out),
                 "two_threads": figures.two_threads(results, out),
                 "one_thread": figures.one_thread(results, out),
@@ -254,6 +260,8 @@ def draw(results, rings, pools, services, out):
                 "service_loops": figures_wakes.loops(results, out),
                 "service_stop": figures_wakes.stops(results, out),
                 "service_late": figures_wakes.lateness(results, out),
+                "timer_steps": figures_timers.steps(results, out),
+                "timer_real": figures_timers.real(results, out),
                 "bindings": figures.bindings(results, out)}
     return {k: v for k, v in pictures.items() if v}
 
@@ -270,11 +278,12 @@ def main():
     rings = judge(results, bars["ring"])
     pools = judge_mempool(results, bars["mempool"])
     services = judge_service(results, bars["service"])
-    verdicts = rings + pools + judge_wakeup(results, bars["wakeup"]) + services
+    timers = judge_timer(results, bars["timer"])
+    verdicts = rings + pools + judge_wakeup(results, bars["wakeup"]) + services + timers
     verdicts += judge_bindings(results, bars["bindings"])
     args.out.mkdir(parents=True, exist_ok=True)
     write_summary(results, verdicts, args.out / "results.jsonl")
-    pictures = draw(results, rings, pools, services, args.out)
+    pictures = draw(results, rings, pools, services, timers, args.out)
     (args.out / "report.md").write_text(build(results, verdicts, pictures, args.library),
                                         encoding="utf-8")
     print_bars(verdicts)

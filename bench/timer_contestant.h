@@ -51,7 +51,8 @@ enum timer_step {
 	TIMER_BULK_TOUCH,
 	TIMER_MOVE_TOUCHED, /* the poll that comes by what was put off */
 	TIMER_BULK_CANCEL,
-	TIMER_EXPIRE, /* one poll that runs n callbacks */
+	TIMER_EXPIRE,	   /* one poll that runs n callbacks, right after the arming */
+	TIMER_EXPIRE_COLD, /* the same after other work, as it is when time goes by */
 	TIMER_EXPIRE_BURST,
 	TIMER_HOLD, /* one poll; each callback arms its timer again */
 	TIMER_STEPS,
@@ -81,6 +82,8 @@ typedef void timer_run(struct timer_set *set);
 struct timer_contestant {
 	const char *who;
 	uint32_t most; /* timers */
+	unsigned
+		every; /* has a turn in every n-th round only, since it is slow; 0: in all */
 	/* Makes set->n timers, none of them armed. 0: cannot. */
 	int (*open)(struct timer_set *set);
 	void (*close)(struct timer_set *set);
@@ -165,7 +168,7 @@ void timer_memory(struct bench *b, const struct timer_contestant *const *contest
 void timer_idle(struct bench *b, int with_rte);	 /* timer_idle.c */
 void timer_pairs(struct bench *b, int with_rte); /* timer_pairs.c */
 void timer_polls(struct bench *b);		 /* timer_polls.c */
-void timer_late(struct bench *b);		 /* timer_late.c */
+void timer_real(struct bench *b);		 /* timer_real.c */
 
 /* ---- help ---- */
 

@@ -123,5 +123,6 @@ const struct timer_contestant timer_ev = {
 		   [TIMER_PUT_OFF] = rearm,
 		   [TIMER_CANCEL] = cancel,
 		   [TIMER_EXPIRE] = expire,
+		   [TIMER_EXPIRE_COLD] = expire,
 		   [TIMER_HOLD] = hold },
 };

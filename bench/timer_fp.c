@@ -181,6 +181,7 @@ const struct timer_contestant timer_fp = {
 		   [TIMER_MOVE_TOUCHED] = fp_move_touched,
 		   [TIMER_BULK_CANCEL] = fp_bulk_cancel,
 		   [TIMER_EXPIRE] = fp_expire,
+		   [TIMER_EXPIRE_COLD] = fp_expire,
 		   [TIMER_EXPIRE_BURST] = fp_expire_burst,
 		   [TIMER_HOLD] = fp_hold },
 	.reserved = fp_reserved,
@@ -210,7 +211,8 @@ static void pair_close(struct timer_pair *pair)
 	fp_timer_wheel_destroy(pair->set.owner);
 }
 
-/* Takes what is in the lanes, then lets all that is armed fire. */
+/* Takes what is in the lanes, then lets all that is armed fire. The lanes are empty if the
+ * owner has polled instead of arming. */
 static void pair_prepare(void *object)
 {
 	struct timer_pair *pair = object;
@@ -219,7 +221,7 @@ static void pair_prepare(void *object)
 	uint64_t begin = bench_now_ns();
 
 	fp_timer_wheel_poll(set->owner, set->now, LIBFP_WHEEL_NO_LIMIT);
-	if (pair->half[0].next && partner_switches() == switches &&
+	if (pair->half[1].next && pair->half[0].next && partner_switches() == switches &&
 	    pair->n_drained < pair->most_drained)
 		pair->drained[pair->n_drained++] =
 			(float)(bench_now_ns() - begin) / (float)pair->half[0].next;

@@ -151,6 +151,7 @@ const struct timer_contestant timer_rte = {
 		   [TIMER_PUT_OFF] = rte_arm,
 		   [TIMER_CANCEL] = rte_cancel,
 		   [TIMER_EXPIRE] = rte_expire,
+		   [TIMER_EXPIRE_COLD] = rte_expire,
 		   [TIMER_HOLD] = rte_hold },
 };
 

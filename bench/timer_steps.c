@@ -10,6 +10,10 @@
  * Timers expire uniformly within a second, 40 s ahead. They are armed in the order in
  * which they lie in memory, and everything else takes them in a random order.
  *
+ * They expire in one poll, right after they were armed ("warm"), and once more after the
+ * core has read memory that has nothing to do with them ("cold"): time has to go by before
+ * a timer expires, and the caches are seldom left alone meanwhile.
+ *
  * Ours leaves a part of the work to polls: an entry that was cancelled is dropped, and
  * one that was put off is moved, when time comes to it. These polls have a row too.
  */
@@ -23,10 +27,13 @@
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define CONTESTANTS_MAX 5
 #define VALUES_MAX 64
+#define OTHER_WORK ((size_t)64 << 20)
 
 /* A step of more than this is never free of context switches: it counts in CPU time,
  * with all contestants. */
 #define CPU_TIME_FROM 1000000u
+
+#define MEMORY_FROM 10000u /* fewer are lost among pages */
 
 static const struct size {
 	uint32_t n;
@@ -55,7 +62,8 @@ static const struct {
 	[TIMER_BULK_TOUCH] = { "timer_touch", "bulk", TIMER_BURST },
 	[TIMER_MOVE_TOUCHED] = { "timer_passed", "put off", 1 },
 	[TIMER_BULK_CANCEL] = { "timer_cancel", "bulk", TIMER_BURST },
-	[TIMER_EXPIRE] = { "timer_expire", "poll", 1 },
+	[TIMER_EXPIRE] = { "timer_expire", "warm", 1 },
+	[TIMER_EXPIRE_COLD] = { "timer_expire", "cold", 1 },
 	[TIMER_EXPIRE_BURST] = { "timer_expire", "poll_burst", TIMER_BURST },
 	[TIMER_HOLD] = { "timer_hold", "poll", 1 },
 };
@@ -72,7 +80,7 @@ struct turn {
 	struct timer_set set;
 	int wanted[TIMER_STEPS];
 	int counts; /* this repetition */
-	unsigned n[TIMER_STEPS], switched[TIMER_STEPS];
+	unsigned n[TIMER_STEPS];
 	float values[TIMER_STEPS][VALUES_MAX];
 };
 
@@ -148,6 +156,18 @@ static uint64_t clock_ns(uint32_t n)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Other work: reads more than the caches hold. */
+static void use_caches(void)
+{
+	static uint64_t *memory;
+	volatile uint64_t sum = 0;
+
+	if (!memory)
+		memory = memset(timer_alloc(OTHER_WORK), 1, OTHER_WORK);
+	for (size_t i = 0; i < OTHER_WORK / sizeof(*memory); i += 64 / sizeof(*memory))
+		sum += memory[i];
+}
+
 /* ---- a repetition ---- */
 
 static void step(struct turn *t, enum timer_step what)
@@ -161,9 +181,7 @@ static void step(struct turn *t, enum timer_step what)
 	ns = clock_ns(n) - begin;
 	if (!t->counts || t->n[what] == VALUES_MAX)
 		return;
-	if (n < CPU_TIME_FROM && partner_switches() != switches)
-		t->switched[what]++;
-	else
+	if (n >= CPU_TIME_FROM || partner_switches() == switches)
 		t->values[what][t->n[what]++] = (float)ns / (float)n;
 }
 
@@ -216,6 +234,8 @@ static void fire_all(struct turn *t, enum timer_step what)
 	c->steps[TIMER_ARM](&t->set);
 	if (c->rest)
 		c->rest(&t->set);
+	if (what == TIMER_EXPIRE_COLD)
+		use_caches();
 	t->set.fired = 0;
 	step(t, what);
 	if (t->set.fired != t->set.n) {
@@ -249,6 +269,7 @@ static void repeat(struct turn *t)
 		cancel_all(t, TIMER_BULK_CANCEL);
 	}
 	fire_all(t, TIMER_EXPIRE);
+	fire_all(t, TIMER_EXPIRE_COLD);
 	fire_all(t, TIMER_EXPIRE_BURST);
 	fire_all(t, TIMER_HOLD);
 }
@@ -307,6 +328,8 @@ static void take_turns(struct bench *b, const struct size *size,
 		struct turn *t = &turns[(r + r / open) % open];
 		unsigned count = t->contestant == &timer_fp ? size->ours : 1;
 
+		if (t->contestant->every && r / open % t->contestant->every)
+			continue;
 		bench_progress(b, "timers, one thread", (double)r / (rounds * open));
 		for (unsigned i = 0; i < size->warm + count; i++) {
 			t->counts = i >= size->warm;
@@ -375,7 +398,8 @@ void timer_memory(struct bench *b, const struct timer_contestant *const *contest
 		  unsigned n)
 {
 	for (unsigned i = 0; i < LEN(sizes); i++) {
-		if (!bench_wanted(b, "timer_memory", "touched", 1, sizes[i].n, 0))
+		if (sizes[i].n < MEMORY_FROM ||
+		    !bench_wanted(b, "timer_memory", "touched", 1, sizes[i].n, 0))
 			continue;
 		make_plans(b, sizes[i].n);
 		for (unsigned c = 0; c < n; c++)

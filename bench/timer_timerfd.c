@@ -116,6 +116,7 @@ static void hold(struct timer_set *set)
 const struct timer_contestant timer_timerfd = {
 	.who = "timerfd",
 	.most = 10000,
+	.every = 8,
 	.open = open_all,
 	.close = close_all,
 	.load = load,
@@ -124,5 +125,6 @@ const struct timer_contestant timer_timerfd = {
 		   [TIMER_PUT_OFF] = arm,
 		   [TIMER_CANCEL] = cancel,
 		   [TIMER_EXPIRE] = expire,
+		   [TIMER_EXPIRE_COLD] = expire,
 		   [TIMER_HOLD] = hold },
 };

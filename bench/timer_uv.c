@@ -121,6 +121,7 @@ const struct timer_contestant timer_uv = {
 		   [TIMER_PUT_OFF] = arm,
 		   [TIMER_CANCEL] = cancel,
 		   [TIMER_EXPIRE] = expire,
+		   [TIMER_EXPIRE_COLD] = expire,
 		   [TIMER_HOLD] = hold },
 	.rest = rest,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timer_late.c - how late 10,000 timers fire that expire at random within 2 s, in real
+ * timer_real.c - how late 10,000 timers fire that expire at random within 2 s, in real
  * time, and the CPU time that this takes. All on the second core, one after the other, for
  * the same times.
  *
@@ -229,19 +229,19 @@ static const struct {
 	{ "timerfd, each", run_each },
 };
 
-void timer_late(struct bench *b)
+void timer_real(struct bench *b)
 {
 	static struct real real;
 
-	if (!bench_wanted(b, "timer_late", "2 s", 1, TIMERS, 0))
+	if (!bench_wanted(b, "timer_real", "2 s", 1, TIMERS, 0))
 		return;
 	if (!bench_two_cores(b)) {
-		bench_skip(b, "timer_late", "needs two cores");
+		bench_skip(b, "timer_real", "needs two cores");
 		return;
 	}
 	bench_pin(bench_cpu(b, 0));
 	for (unsigned i = 0; i < LEN(ways); i++) {
-		struct bench_case c = { .row = "timer_late",
+		struct bench_case c = { .row = "timer_real",
 					.mode = "2 s",
 					.who = ways[i].who,
 					.unit = "ns",
@@ -254,7 +254,7 @@ void timer_late(struct bench *b)
 		ways[i].run(&real, &seed);
 		bench_samples(b, &c, real.late, real.fired);
 		if (real.fired)
-			bench_figure(b, "timer_late_cpu", ways[i].who, "us",
+			bench_figure(b, "timer_real_cpu", ways[i].who, "us",
 				     (double)real.cpu_ns / 1e3 / real.fired);
 	}
 	bench_unpin(b);
