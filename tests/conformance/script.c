@@ -172,19 +172,18 @@ static void compare_text(struct run *run, const json_t *step)
 		     got ? got : "null");
 }
 
-static void compare_result(struct run *run, const json_t *step)
+void script_compare(struct run *run, const char *what, const json_t *expect, int64_t got)
 {
-	const json_t *expect = expectation(run, step);
-	char got[64], wanted[64];
+	char text[64], wanted[64];
 
 	if (json_is_string(expect))
 		snprintf(wanted, sizeof(wanted), "%s", json_string_value(expect));
 	else
 		snprintf(wanted, sizeof(wanted), "%" JSON_INTEGER_FORMAT,
 			 json_integer_value(expect));
-	result_text(run->got, got, sizeof(got));
-	if (strcmp(got, wanted) && (strcmp(wanted, "positive") || run->got <= 0))
-		fail(run, "expected %s, got %s", wanted, got);
+	result_text(got, text, sizeof(text));
+	if (strcmp(text, wanted) && (strcmp(wanted, "positive") || got <= 0))
+		fail(run, "%sexpected %s, got %s", what, wanted, text);
 }
 
 static const struct field *field_of(const struct run *run, const char *name)
@@ -272,7 +271,7 @@ static void run_step(struct run *run, const json_t *step)
 	if (!run->failed && run->is_text)
 		compare_text(run, step);
 	else if (!run->failed)
-		compare_result(run, step);
+		script_compare(run, "", expectation(run, step), run->got);
 	if (!run->failed) {
 		if (part->check)
 			part->check(run, step);

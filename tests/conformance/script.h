@@ -68,6 +68,12 @@ struct run {
 /* Says that the step at hand failed, and why. */
 __attribute__((format(printf, 2, 3))) void fail(struct run *run, const char *fmt, ...);
 
+/*
+ * Compares a result with what a script expects: 3, "-EPIPE" or "positive". `what` says
+ * which result it is, if it is not that of the call.
+ */
+void script_compare(struct run *run, const char *what, const json_t *expect, int64_t got);
+
 struct call {
 	const char *name;
 	void (*run)(struct run *run, const json_t *step);
