@@ -57,6 +57,22 @@ void drop(struct run *run, struct handle *entry, const void *argument)
 		entry->handle = NULL;
 }
 
+void call_wakeup(struct run *run, struct handle *entry)
+{
+	if (!strcmp(run->call, "wakeup_create")) {
+		run->got = fp_wakeup_create(NULL, (fp_wakeup **)&entry->handle);
+	} else if (!strcmp(run->call, "wakeup_destroy")) {
+		run->got = fp_wakeup_destroy(entry->handle);
+		drop(run, entry, entry->handle);
+	} else if (!strcmp(run->call, "wakeup_arm")) {
+		run->got = fp_wakeup_fd(entry->handle);
+		if (run->got >= 0)
+			run->got = fp_wakeup_arm(entry->handle);
+	} else {
+		run->got = fp_wakeup_clear(entry->handle);
+	}
+}
+
 /* ---- options ---- */
 
 static void *no_memory(void *ctx, uint64_t size, uint64_t align)

@@ -39,6 +39,12 @@ void keep(struct run *run, struct handle *entry, void *handle);
 /* After a call that ends a handle, unless the argument was NULL or the call failed. */
 void drop(struct run *run, struct handle *entry, const void *argument);
 
+/*
+ * The calls on a wake-up that show what a part does with it: wakeup_create and so on.
+ * Arm first asks for the descriptor.
+ */
+void call_wakeup(struct run *run, struct handle *entry);
+
 /* ---- options ---- */
 
 /* The options as they lie in memory, with what a newer caller may have behind them. */

@@ -279,23 +279,9 @@ static void do_set_wakeup(struct run *run, const json_t *step)
 	run->got = fp_ring_set_wakeup(handle_of(run, step), side_of(step), wakeup);
 }
 
-/* The calls on a wake-up that show what a ring does with it: arm has its descriptor. */
 static void do_wakeup(struct run *run, const json_t *step)
 {
-	struct handle *entry = wakeup_named(run, step);
-
-	if (!strcmp(run->call, "wakeup_create")) {
-		run->got = fp_wakeup_create(NULL, (fp_wakeup **)&entry->handle);
-	} else if (!strcmp(run->call, "wakeup_destroy")) {
-		run->got = fp_wakeup_destroy(entry->handle);
-		drop(run, entry, entry->handle);
-	} else if (!strcmp(run->call, "wakeup_arm")) {
-		run->got = fp_wakeup_fd(entry->handle);
-		if (run->got >= 0)
-			run->got = fp_wakeup_arm(entry->handle);
-	} else {
-		run->got = fp_wakeup_clear(entry->handle);
-	}
+	call_wakeup(run, wakeup_named(run, step));
 }
 
 /* ---- spans ---- */

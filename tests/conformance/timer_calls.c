@@ -11,75 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct run *running; /* the run whose step is at hand, for callbacks */
-
 static struct things *things(struct run *run)
 {
 	return run->things;
 }
 
-void timer_prepare(struct run *run, const json_t *step)
-{
-	struct outcome *o = run->outcome;
-
-	running = run;
-	memset(o->out, UNTOUCHED, sizeof(o->out));
-	memset(o->results, UNTOUCHED, sizeof(o->results));
-	memset(&o->tick, UNTOUCHED, sizeof(o->tick));
-	o->stop = script_integer(step, "stop", 0);
-}
-
 /* ---- what steps name ---- */
-
-/* A name, or NULL for null. */
-static const char *name_of(struct run *run, const json_t *v)
-{
-	if (!json_is_string(v) && !json_is_null(v))
-		script_die(run->call, "a timer that is neither a name nor null");
-	return json_string_value(v);
-}
 
 static const char *name_in(struct run *run, const json_t *step)
 {
 	const json_t *v = json_object_get(step, "timer");
 
-	return v ? name_of(run, v) : "t";
-}
-
-static struct timer *timer_entry(struct run *run, const char *name)
-{
-	return NAMED(things(run)->timers, name);
+	return v ? timer_name(run, v) : "t";
 }
 
 static uint64_t id_of(struct run *run, const char *name)
 {
 	return name ? timer_entry(run, name)->id : 0;
-}
-
-uint64_t timer_id(struct run *run, const json_t *v)
-{
-	return id_of(run, name_of(run, v));
-}
-
-uint64_t tick_of(struct run *run, const json_t *step, const json_t *v)
-{
-	const char *text = json_string_value(v);
-	char *end = NULL;
-	uint64_t tick = 0, more;
-
-	if (json_is_integer(v))
-		return (uint64_t)json_integer_value(v);
-	if (!text)
-		script_die(run->call, "ticks that are neither a number nor a string");
-	if (!strncmp(text, "now", 3)) {
-		if (fp_timer_wheel_now(handle_named(run, step)->handle, &tick))
-			fail(run, "there is no such wheel");
-		text += 3;
-	}
-	more = strtoull(text, &end, 0);
-	if (*end)
-		script_die(text, "no ticks");
-	return tick + more;
 }
 
 /* The ticks that the step has under this key. */
@@ -92,46 +40,9 @@ static uint64_t ticks(struct run *run, const json_t *step, const char *key)
 	return tick_of(run, step, v);
 }
 
-uint32_t policy_of(const json_t *v)
-{
-	static const char *const names[] = { "skip", "coalesce", "catch_up" };
-	static const uint32_t policies[] = { LIBFP_TIMER_SKIP, LIBFP_TIMER_COALESCE,
-					     LIBFP_TIMER_CATCH_UP };
-
-	if (json_is_integer(v))
-		return (uint32_t)json_integer_value(v);
-	for (size_t i = 0; json_is_string(v) && i < LEN(names); i++)
-		if (!strcmp(json_string_value(v), names[i]))
-			return policies[i];
-	script_die("policy", "no policy");
-}
-
-/* ---- callbacks ---- */
-
-static void fired(fp_timer_wheel *wheel, const fp_timer_record *expired, void *user)
-{
-	struct run *run = running;
-	struct outcome *o = run->outcome;
-	struct timer *t = things(run)->timers, *end = t + TIMERS_MAX;
-	const json_t *inside;
-
-	while (t < end && t->id != expired->id)
-		t++;
-	if (t == end || t->wheel != wheel || expired->user != (uintptr_t)user) {
-		fail(run, "a callback of another timer, wheel or user");
-		return;
-	}
-	if (o->n_called < RECORDS_MAX)
-		o->called[o->n_called++] = *expired;
-	inside = t->inside;
-	t->inside = NULL;
-	if (inside)
-		script_nested(run, inside);
-}
-
 static fp_timer_fn callback_of(const json_t *step)
 {
-	return script_integer(step, "callback", 0) ? fired : NULL;
+	return script_integer(step, "callback", 0) ? timer_fired : NULL;
 }
 
 /* ---- wheels ---- */
@@ -381,20 +292,7 @@ static void do_set_wakeup(struct run *run, const json_t *step)
 
 static void do_wakeup(struct run *run, const json_t *step)
 {
-	struct handle *entry = wakeup_named(run, step);
-
-	if (!strcmp(run->call, "wakeup_create")) {
-		run->got = fp_wakeup_create(NULL, (fp_wakeup **)&entry->handle);
-	} else if (!strcmp(run->call, "wakeup_destroy")) {
-		run->got = fp_wakeup_destroy(entry->handle);
-		drop(run, entry, entry->handle);
-	} else if (!strcmp(run->call, "wakeup_arm")) {
-		run->got = fp_wakeup_fd(entry->handle);
-		if (run->got >= 0)
-			run->got = fp_wakeup_arm(entry->handle);
-	} else {
-		run->got = fp_wakeup_clear(entry->handle);
-	}
+	call_wakeup(run, wakeup_named(run, step));
 }
 
 static struct handle *service_named(struct run *run, const json_t *step)
@@ -553,7 +451,7 @@ static void do_timer_create_bulk(struct run *run, const json_t *step)
 		script_null(step, "ids") ? NULL : ids, table_size(step));
 	for (size_t i = 0; i < TIMERS_MAX; i++)
 		if ((int64_t)i < run->got)
-			keep_timer(run, step, name_of(run, json_array_get(names, i)),
+			keep_timer(run, step, timer_name(run, json_array_get(names, i)),
 				   ids[i]);
 		else if (ids[i])
 			fail(run, "wrote behind the ids of what it has made");

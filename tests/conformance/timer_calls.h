@@ -42,8 +42,12 @@ struct outcome {
 
 extern const struct call timer_calls[];
 
-/* The id that a name stands for; null is 0. */
-uint64_t timer_id(struct run *run, const json_t *name);
+/* A timer's name in a list; NULL for null. */
+const char *timer_name(struct run *run, const json_t *v);
+
+/* What a name stands for; null is the id 0. */
+struct timer *timer_entry(struct run *run, const char *name);
+uint64_t timer_id(struct run *run, const json_t *v);
 
 /* Ticks as a script writes them: 7, "0xffffffffffffffff", "now", "now+7". */
 uint64_t tick_of(struct run *run, const json_t *step, const json_t *v);
@@ -51,7 +55,7 @@ uint64_t tick_of(struct run *run, const json_t *step, const json_t *v);
 /* A policy: its name, or a number. */
 uint32_t policy_of(const json_t *v);
 
-/* Before each step: what outputs are before the call, and whose callbacks run. */
-void timer_prepare(struct run *run, const json_t *step);
+/* The callback. */
+void timer_fired(fp_timer_wheel *wheel, const fp_timer_record *expired, void *user);
 
 #endif

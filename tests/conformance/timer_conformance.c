@@ -7,6 +7,7 @@
  *     timer_conformance --planted timer_planted.json
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "timer_calls.h"
@@ -29,6 +30,100 @@ static const struct field fields[] = {
 	FIELD(fp_timer_wheel_stats, memory_used),
 	{ 0 },
 };
+
+/* ---- what steps name ---- */
+
+const char *timer_name(struct run *run, const json_t *v)
+{
+	if (!json_is_string(v) && !json_is_null(v))
+		script_die(run->call, "a timer that is neither a name nor null");
+	return json_string_value(v);
+}
+
+struct timer *timer_entry(struct run *run, const char *name)
+{
+	return NAMED(((struct things *)run->things)->timers, name);
+}
+
+uint64_t timer_id(struct run *run, const json_t *v)
+{
+	const char *name = timer_name(run, v);
+
+	return name ? timer_entry(run, name)->id : 0;
+}
+
+uint64_t tick_of(struct run *run, const json_t *step, const json_t *v)
+{
+	const char *text = json_string_value(v);
+	char *end = NULL;
+	uint64_t tick = 0, more;
+
+	if (json_is_integer(v))
+		return (uint64_t)json_integer_value(v);
+	if (!text)
+		script_die(run->call, "ticks that are neither a number nor a string");
+	if (!strncmp(text, "now", 3)) {
+		if (fp_timer_wheel_now(handle_named(run, step)->handle, &tick))
+			fail(run, "there is no such wheel");
+		text += 3;
+	}
+	more = strtoull(text, &end, 0);
+	if (*end)
+		script_die(text, "no ticks");
+	return tick + more;
+}
+
+uint32_t policy_of(const json_t *v)
+{
+	static const char *const names[] = { "skip", "coalesce", "catch_up" };
+	static const uint32_t policies[] = { LIBFP_TIMER_SKIP, LIBFP_TIMER_COALESCE,
+					     LIBFP_TIMER_CATCH_UP };
+
+	if (json_is_integer(v))
+		return (uint32_t)json_integer_value(v);
+	for (size_t i = 0; json_is_string(v) && i < LEN(names); i++)
+		if (!strcmp(json_string_value(v), names[i]))
+			return policies[i];
+	script_die("policy", "no policy");
+}
+
+/* ---- callbacks ---- */
+
+static struct run *running; /* the run whose step is at hand */
+
+static void prepare(struct run *run, const json_t *step)
+{
+	struct outcome *o = run->outcome;
+
+	running = run;
+	memset(o->out, UNTOUCHED, sizeof(o->out));
+	memset(o->results, UNTOUCHED, sizeof(o->results));
+	memset(&o->tick, UNTOUCHED, sizeof(o->tick));
+	o->stop = script_integer(step, "stop", 0);
+}
+
+void timer_fired(fp_timer_wheel *wheel, const fp_timer_record *expired, void *user)
+{
+	struct run *run = running;
+	struct outcome *o = run->outcome;
+	struct timer *t = ((struct things *)run->things)->timers, *end = t + TIMERS_MAX;
+	const json_t *inside;
+
+	while (t < end && t->id != expired->id)
+		t++;
+	if (t == end || t->wheel != wheel || expired->user != (uintptr_t)user) {
+		fail(run, "a callback of another timer, wheel or user");
+		return;
+	}
+	if (o->n_called < RECORDS_MAX)
+		o->called[o->n_called++] = *expired;
+	inside = t->inside;
+	t->inside = NULL;
+	if (inside)
+		script_nested(run, inside);
+}
+
+/* ---- comparison ---- */
 
 /* Compares a number of a struct with what the script has under this key, if it has. */
 static void compare(struct run *run, const json_t *step, const json_t *wanted,
@@ -164,7 +259,7 @@ int main(int argc, char **argv)
 		.fields = fields,
 		.things = sizeof(struct things),
 		.outcome = sizeof(struct outcome),
-		.prepare = timer_prepare,
+		.prepare = prepare,
 		.check = check,
 		.end = end,
 	};
