@@ -121,7 +121,7 @@ def own_call_problems(library):
 SIZE_LIMIT = 400 * 1024
 # Why the stripped library may be larger than that; empty while it is not.
 REASON_FOR_SIZE = ""
-TLS_LIMIT = 16
+TLS_LIMIT = 24
 
 
 def stripped_size(library, scratch):

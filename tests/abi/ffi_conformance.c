@@ -6,8 +6,9 @@
  * zero     every function, called with zero and NULL for all arguments, gives the
  *          error that it documents (or what the table below says)
  * structs  libffi, laying out each struct by its types, finds the described offsets
- * life     rings of each kind, pools, wake-ups and services live from create to destroy
- *          (ffi_life_<part>.c); each callback type is a closure that the library calls
+ * life     rings of each kind, pools, wake-ups, services and timer wheels live from create
+ *          to destroy (ffi_life_<part>.c); each callback type is a closure that the library
+ *          calls
  *
  * A new function, struct or callback of the description is asked too, without a change
  * here; a callback that nothing calls fails.
@@ -75,6 +76,8 @@ static const struct {
 	{ "fp_service_core_name", NOTHING, NULL },
 	{ "fp_service_core_wakeup", NOTHING, NULL },
 	{ "fp_service_core_list", NOTHING, NULL },
+	{ "fp_timer_wheel_destroy", NOTHING, NULL },
+	{ "fp_timer_wheel_name", NOTHING, NULL },
 };
 #define ZEROS (sizeof(zero_table) / sizeof(zero_table[0]))
 
@@ -342,6 +345,7 @@ static void life(void)
 	life_of_pools(allocator);
 	life_of_wakeups(allocator);
 	life_of_services(allocator);
+	life_of_timers(allocator);
 	CHECK(allocated == 0, "%lld bytes are not freed", (long long)allocated);
 	free(allocator);
 }

@@ -38,5 +38,6 @@ void life_of_rings(const void *allocator);
 void life_of_pools(const void *allocator);
 void life_of_wakeups(const void *allocator);
 void life_of_services(const void *allocator);
+void life_of_timers(const void *allocator);
 
 #endif

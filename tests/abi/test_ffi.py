@@ -34,7 +34,7 @@ def test_all_of_the_description_works_through_libffi(library):
 
 # The driver of each part; its script and its script of mistakes have its name.
 PARTS = {part: f"LIBFP_FFI_{part.upper()}"
-         for part in ("ring", "mempool", "wakeup", "service")}
+         for part in ("ring", "mempool", "wakeup", "service", "timer")}
 
 
 @pytest.mark.parametrize("part", PARTS)
