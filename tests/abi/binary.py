@@ -121,6 +121,8 @@ def own_call_problems(library):
 SIZE_LIMIT = 400 * 1024
 # Why the stripped library may be larger than that; empty while it is not.
 REASON_FOR_SIZE = ""
+# Two words of every part, and the stamp that keeps the order of timers that a thread arms
+# for one tick.
 TLS_LIMIT = 24
 
 
