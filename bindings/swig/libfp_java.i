@@ -108,6 +108,36 @@ FP_JAVA_ARRAY((POINTER, COUNT))
 FP_JAVA_TABLE(const void *elems, uint32_t n, JNI_ABORT)
 FP_JAVA_TABLE(void *elems, uint32_t n, 0)
 
+/*
+ * Tables of words, of which a call has several: what they are is looked at before the first
+ * of them is entered. One that is NULL although it has a length is refused by the call.
+ */
+%define FP_JAVA_WORDS(POINTER, COUNT, MAY_BE_NULL, MODE)
+FP_JAVA_ARRAY((POINTER, COUNT))
+%typemap(in) (POINTER, COUNT) {
+	jlong bytes = MAY_BE_NULL && !$input ? 0 : fp_java_bytes(jenv, $input);
+
+	if (bytes < 0 || bytes % (jlong)sizeof(*$1))
+		FP_FAIL(-EINVAL)
+	$1 = NULL;
+	$2 = (uint32_t)(bytes / (jlong)sizeof(*$1));
+}
+%typemap(check) (POINTER, COUNT) {
+	if ($input)
+		$1 = ($1_ltype)(*jenv)->GetPrimitiveArrayCritical(jenv, $input, NULL);
+}
+%typemap(freearg) (POINTER, COUNT) {
+	if ($1)
+		(*jenv)->ReleasePrimitiveArrayCritical(jenv, $input, (void *)$1, MODE);
+}
+%enddef
+#define FP_WORDS
+FP_JAVA_WORDS(const fp_swig_word *ids, uint32_t n, 0, JNI_ABORT)
+FP_JAVA_WORDS(const fp_swig_word *users, uint32_t n_users, 1, JNI_ABORT)
+FP_JAVA_WORDS(const fp_swig_word *expiry_ticks, uint32_t n_ticks, 0, JNI_ABORT)
+FP_JAVA_WORDS(uint64_t *ids, uint32_t n, 0, 0)
+FP_JAVA_WORDS(int32_t *results, uint32_t n_results, 1, 0)
+
 /* One element: an array of exactly its size. */
 %define FP_JAVA_ELEMENT(POINTER, MODE)
 FP_JAVA_ARRAY(POINTER)

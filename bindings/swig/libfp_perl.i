@@ -98,6 +98,19 @@ static SV *fp_perl_cut(SV *room, int64_t n, uint64_t elem_size)
 %typemap(argout) (void *elems, uint32_t n) {
 	%append_output(fp_perl_cut(room$argnum, result, FP_SWIG_ELEM_SIZE(arg1, $1)));
 }
+/* A result for each id: the table in front. */
+%typemap(in, numinputs=0) (int32_t *results, uint32_t n_results) (SV *room) {
+	room = NULL;
+	$1 = NULL;
+}
+%typemap(check) (int32_t *results, uint32_t n_results) {
+	$2 = arg3;
+	room$argnum = fp_perl_room(aTHX_ $2, $2, sizeof(*$1));
+	$1 = ($1_ltype)SvPVX(room$argnum);
+}
+%typemap(argout) (int32_t *results, uint32_t n_results) {
+	%append_output(fp_perl_cut(room$argnum, result < 0 ? 0 : arg3, sizeof(*$1)));
+}
 %typemap(in, numinputs=0) void *elem (SV *room) {
 	room = NULL;
 	$1 = NULL;

@@ -34,7 +34,7 @@ static inline void *fp_swig_handle(const void *object)
 {
 	const struct fp_swig_box *box = object;
 
-	if (!box || (box->owner && !box->owner->handle))
+	if (!box || (box->owner && !fp_swig_handle(box->owner)))
 		return NULL;
 	return box->handle;
 }
@@ -71,19 +71,31 @@ static inline void *fp_swig_object(void *handle, int is_reference, fp_swig_end_f
 	return box;
 }
 
-/* The object of a handle that belongs to another object's. `end` must leave it alone. */
-static inline void *fp_swig_lent(void *object, void *handle, fp_swig_end_fn *end,
-				 int *status)
+static inline int fp_swig_lent_end(void *handle, int is_reference)
+{
+	(void)handle, (void)is_reference;
+	return 0;
+}
+
+/* The object of a handle that belongs to another object's, which ends it. */
+static inline void *fp_swig_lent(void *object, void *handle, int *status)
 {
 	struct fp_swig_box *owner = object, *box;
 
 	*status = handle ? 0 : -EINVAL;
-	box = fp_swig_object(handle, 0, end, status);
+	box = fp_swig_object(handle, 0, fp_swig_lent_end, status);
 	if (!box)
 		return NULL;
 	atomic_fetch_add(&owner->users, 1);
 	box->owner = owner;
 	return box;
+}
+
+static inline int fp_swig_is_lent(const void *object)
+{
+	const struct fp_swig_box *box = object;
+
+	return box && box->owner;
 }
 
 /* After a destroy or unref: if it succeeded, the handle is gone. */
@@ -167,6 +179,13 @@ static inline uint32_t fp_swig_byte(const void *pool)
 	return 1;
 }
 
+/* A wheel has tables of several kinds, each with a type of its own. */
+static inline uint32_t fp_swig_no_size(const void *wheel)
+{
+	(void)wheel;
+	return 0;
+}
+
 /* Those of a core's are numbers of CPUs. */
 static inline uint32_t fp_swig_cpu(const void *core)
 {
@@ -174,13 +193,18 @@ static inline uint32_t fp_swig_cpu(const void *core)
 	return sizeof(uint32_t);
 }
 
-/* Bytes of an element of a table, in a call on its owner; a void ** has pointers. */
+/* Bytes of an element of a table: by the type of what is typed, else by its owner. */
 #define FP_SWIG_ELEM_SIZE(owner, table)                                     \
-	_Generic((table), void **: (uint32_t)sizeof(void *), default:       \
-		_Generic((owner),                                           \
+	_Generic((table),                                                   \
+		 void **: (uint32_t)sizeof(void *),                         \
+		 uint64_t *: (uint32_t)sizeof(uint64_t),                    \
+		 const uint64_t *: (uint32_t)sizeof(uint64_t),              \
+		 fp_timer_record *: (uint32_t)sizeof(fp_timer_record),      \
+		 default: _Generic((owner),                                 \
 			 fp_ring_span *: fp_swig_span_elem_size,            \
 			 fp_ring *: fp_swig_ring_elem_size,                 \
 			 fp_service_core *: fp_swig_cpu,                    \
+			 fp_timer_wheel *: fp_swig_no_size,                 \
 			 fp_mempool *: fp_swig_byte)(owner))
 
 /* The most elements that can come out of a ring, span or pool at once. */
@@ -212,11 +236,21 @@ static inline uint64_t fp_swig_bytes_most(const void *pool)
 	return size > 0 ? (uint64_t)size : 0;
 }
 
+/* How many ids or records come at once at most; larger tables are refused. */
+#define FP_SWIG_TIMERS_MAX (1u << 20)
+
+static inline uint64_t fp_swig_timers_most(const void *wheel)
+{
+	(void)wheel;
+	return FP_SWIG_TIMERS_MAX;
+}
+
 #define FP_SWIG_MOST(owner, table)                                          \
 	_Generic((table), void **: fp_swig_pool_most, default:              \
 		_Generic((owner),                                           \
 			 fp_ring_span *: fp_swig_span_most,                 \
 			 fp_ring *: fp_swig_ring_most,                      \
+			 fp_timer_wheel *: fp_swig_timers_most,             \
 			 fp_mempool *: fp_swig_bytes_most))(owner)
 
 /* Copies n elements into a span, or out of it, from its element `at` on. */
@@ -242,6 +276,66 @@ static inline int32_t fp_swig_span_copy(const fp_ring_span *span, uint32_t at,
 		i += run;
 	}
 	return (int32_t)n;
+}
+
+/* ---- timers ---- */
+
+/* SWIG's uint64_t is another type of the same size, which a table that is const shows. */
+typedef uint64_t fp_swig_word;
+
+/* A table that may be left out has as many entries as the ids have, or none. */
+static inline int fp_swig_fits(uint32_t n_entries, uint32_t n)
+{
+	return n_entries == n || !n_entries;
+}
+
+static inline int32_t fp_timer_swig_create_bulk(fp_timer_wheel *wheel, fp_timer_fn cb,
+						const fp_swig_word *users, uint32_t n_users,
+						uint64_t *ids, uint32_t n)
+{
+	if (!fp_swig_fits(n_users, n))
+		return -EINVAL;
+	return fp_timer_create_bulk(wheel, cb, n_users ? (void *const *)users : NULL, ids,
+				    n);
+}
+
+static inline int32_t fp_timer_swig_destroy_bulk(fp_timer_wheel *wheel,
+						 const fp_swig_word *ids, uint32_t n,
+						 int32_t *results, uint32_t n_results)
+{
+	if (!fp_swig_fits(n_results, n))
+		return -EINVAL;
+	return fp_timer_destroy_bulk(wheel, ids, n, n_results ? results : NULL);
+}
+
+static inline int32_t fp_timer_swig_cancel_bulk(fp_timer_wheel *wheel, const fp_swig_word *ids,
+						uint32_t n, int32_t *results,
+						uint32_t n_results)
+{
+	if (!fp_swig_fits(n_results, n))
+		return -EINVAL;
+	return fp_timer_cancel_bulk(wheel, ids, n, n_results ? results : NULL);
+}
+
+static inline int32_t fp_timer_swig_arm_bulk(fp_timer_wheel *wheel, const fp_swig_word *ids,
+					     uint32_t n, const fp_swig_word *expiry_ticks,
+					     uint32_t n_ticks, int32_t *results,
+					     uint32_t n_results)
+{
+	if (n_ticks != n || !fp_swig_fits(n_results, n))
+		return -EINVAL;
+	return fp_timer_arm_bulk(wheel, ids, expiry_ticks, n, n_results ? results : NULL);
+}
+
+static inline int32_t fp_timer_swig_touch_bulk(fp_timer_wheel *wheel, const fp_swig_word *ids,
+					       uint32_t n, const fp_swig_word *expiry_ticks,
+					       uint32_t n_ticks, int32_t *results,
+					       uint32_t n_results)
+{
+	if (n_ticks != n || !fp_swig_fits(n_results, n))
+		return -EINVAL;
+	return fp_timer_touch_bulk(wheel, ids, expiry_ticks, n,
+				   n_results ? results : NULL);
 }
 
 /* ---- objects of pools ---- */
