@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "src" / "libfp"
 CDEF = (PACKAGE / "_cdef.h").read_text()
 # The glue of each part; that of rings comes first and has what all share.
-GLUES = ("_glue", "_glue_pool", "_glue_wakeup", "_glue_service")
+GLUES = ("_glue", "_glue_pool", "_glue_wakeup", "_glue_service", "_glue_timer")
 # What C calls; cffi defines it.
 CALLBACKS = 'extern "Python" int32_t glue_call_python(uint64_t id);'
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fast-path rings, pools, wake-ups and services.
+"""Fast-path rings, pools, wake-ups, services and timers.
 
     ring = libfp.Ring(1024)
     ring.enqueue_burst(array.array("Q", range(100)))
@@ -9,8 +9,11 @@
     with pool.get() as block:
         block.view[:5] = b"hello"
 
-The same objects as in C: the docstrings say what is Python's, libfp/ring.h, mempool.h, wakeup.h
-and service.h have the rest.
+    wheel = libfp.TimerWheel()
+    wheel.arm(wheel.create_timer(user=7), wheel.now() + wheel.ticks_from_ns(10**6))
+
+The same objects as in C: the docstrings say what is Python's, libfp/ring.h, mempool.h, wakeup.h,
+service.h and timer.h have the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from ._errors import (
     NameTaken,
     NoMemory,
     NoSuchObject,
+    NoSuchTimer,
     NotFound,
     NotInUse,
     NotRunnable,
@@ -36,17 +40,22 @@ from ._errors import (
     RingDestroyed,
     ServiceBusy,
     ServiceDestroyed,
+    StillRunning,
     TimedOut,
     TryAgain,
     WakeupBusy,
     WakeupDestroyed,
+    WheelBusy,
+    WheelDestroyed,
     WrongProcess,
 )
 from ._info import FEATURES, __version__, library_path
 from ._pool import Leak, Pool, PoolStats
+from ._record import TimerInfo, TimerRecord, WheelStats
 from ._ring import CONSUMER, MT, PRODUCER, ST, Ring, RingStats
 from ._service import MapStats, Service, ServiceStats
 from ._span import Span
+from ._timer import TimerWheel
 from ._wakeup import Key, Wakeup, WakeupStats
 
 __all__ = [
@@ -66,6 +75,7 @@ __all__ = [
     "NameTaken",
     "NoMemory",
     "NoSuchObject",
+    "NoSuchTimer",
     "NotFound",
     "NotInUse",
     "NotRunnable",
@@ -86,12 +96,19 @@ __all__ = [
     "ServiceDestroyed",
     "ServiceStats",
     "Span",
+    "StillRunning",
     "TimedOut",
+    "TimerInfo",
+    "TimerRecord",
+    "TimerWheel",
     "TryAgain",
     "Wakeup",
     "WakeupBusy",
     "WakeupDestroyed",
     "WakeupStats",
+    "WheelBusy",
+    "WheelDestroyed",
+    "WheelStats",
     "WrongProcess",
     "__version__",
     "library_path",

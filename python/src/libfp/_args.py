@@ -27,6 +27,9 @@ _BURST_MAX = 2**31 - 1
 FOREVER: int = lib.LIBFP_FOREVER
 _LONG = 1e9  # seconds: 30 years
 
+# Formats of integers of 4 or 8 bytes in this machine's order.
+_INTEGERS = frozenset(order + code for order in ("", "@", "=", "<") for code in "iIlLqQnN")
+
 
 def u32(value: int, what: str) -> int:
     value = operator.index(value)
@@ -40,6 +43,16 @@ def burst(n: int) -> int:
     if not 0 <= n <= _BURST_MAX:
         raise invalid(f"n is {n}, not 0 to {_BURST_MAX}")
     return n
+
+
+def integers(buffer: Any, what: str) -> int:
+    """Bytes of each integer in a buffer: 4 or 8."""
+    view = memoryview(buffer)
+    if view.format in _INTEGERS:
+        return view.itemsize
+    wrong = view.format
+    del view  # not to be held by the traceback
+    raise TypeError(f"{what} are integers of 4 or 8 bytes, not of format {wrong!r}")
 
 
 def encoded(name: str | None) -> Any:

@@ -115,6 +115,8 @@ class ServiceCore(Named):
 
     _services: dict[int, Service]  # kept, by address
 
+    _release = ffi.release  # still here when modules are taken down
+
     def __init__(
         self,
         name: str | None = None,
@@ -155,6 +157,10 @@ class ServiceCore(Named):
 
     def _bind(self, core: Any) -> None:
         self._services = {}
+
+    def __del__(self) -> None:
+        if hasattr(self, "_core"):
+            self._release(self._core)  # ends the mappings, before the services go
 
     @classmethod
     def _adopted(cls, pointer: Any) -> ServiceCore:

@@ -70,6 +70,22 @@ class ServiceBusy(FpError):
     """A mapping, a run, a reference or another thread is in the way (EBUSY, EALREADY)."""
 
 
+class WheelDestroyed(FpError, ValueError):
+    """The timer wheel was destroyed, or its reference given back (EBADF)."""
+
+
+class WheelBusy(FpError):
+    """Another thread polls or waits, or a reference or a mapped service is in the way (EBUSY)."""
+
+
+class NoSuchTimer(FpError, ValueError):
+    """No timer of this wheel, or it was destroyed (ESTALE)."""
+
+
+class StillRunning(FpError, BlockingIOError):
+    """The order was carried out, but the timer's callback, C's, runs (EINPROGRESS)."""
+
+
 class NotRunnable(FpError):
     """The service is not started, or not ready (ESHUTDOWN)."""
 
@@ -105,8 +121,8 @@ class NoMemory(FpError, MemoryError):
 class WrongProcess(FpError, ChildProcessError):
     """What the child of a fork cannot use, only destroy (ECHILD).
 
-    That is a pool or a wake-up of its parent, a ring that another thread was inside at the fork,
-    and waiting for any ring of its parent.
+    That is a pool, a wake-up or a wheel of its parent, a ring that another thread was inside at the
+    fork, and waiting for any ring of its parent.
     """
 
 
@@ -126,6 +142,8 @@ _CLASSES: dict[int, type[FpError]] = {
     errno.ENOMEM: NoMemory,
     errno.ECHILD: WrongProcess,
     errno.EFAULT: NoSuchObject,
+    errno.ESTALE: NoSuchTimer,
+    errno.EINPROGRESS: StillRunning,
     errno.EALREADY: NotInUse,
     errno.EUCLEAN: Overwritten,
 }
@@ -161,7 +179,7 @@ class Failures:
         if code in self._refusals:
             return self.error(*self._refusals[code])
         if code == lib.GLUE_SIZE:
-            return ValueError("the buffer is not a whole number of elements")
+            return ValueError("the buffer is not a whole number of elements or records")
         return self.error(code, ffi.string(lib.glue_reason()).decode(errors="replace"))
 
 
@@ -204,6 +222,20 @@ SERVICE = Failures(
         lib.GLUE_DESTROYED: (errno.EBADF, "it was destroyed, or its reference given back"),
         lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on it"),
         lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy or unref"),
+        lib.GLUE_NOT_OURS: (errno.EOPNOTSUPP, "it is a wheel's, and ends with the wheel"),
     },
     {errno.EALREADY: ServiceBusy},
+)
+WHEEL = Failures(
+    WheelDestroyed,
+    WheelBusy,
+    {
+        lib.GLUE_DESTROYED: (errno.EBADF, "the wheel was destroyed, or its reference given back"),
+        lib.GLUE_IN_USE: (errno.EBUSY, "a thread is inside a call on the wheel or its service"),
+        lib.GLUE_ENDING: (errno.EBUSY, "a thread is inside destroy, unref, set_wakeup or service"),
+        lib.GLUE_FORKED: (errno.ECHILD, "the wheel belongs to the parent process"),
+        lib.GLUE_UNALIGNED: (errno.EINVAL, "a buffer does not start at a multiple of its items"),
+        -errno.ESTALE: (errno.ESTALE, "no such timer, or it was destroyed"),
+        -errno.ENXIO: (errno.ENXIO, "make the wheel with wait=True, or bind a Wakeup to it"),
+    },
 )

@@ -8,7 +8,7 @@
  * close all three first: each must go from 0 to CLOSED, or they give up, and a call that finds
  * CLOSED turns back. After destroy the gates stay closed, with GONE. ST sides also take the
  * guard's busy flag, which all Python objects on one ring share; it never waits. Wake-ups,
- * services and their cores have one gate each.
+ * services, their cores and timer wheels have one gate each.
  *
  * Guards. A guard also keeps the wake-ups that Python bound to the ring: a ring is destroyed
  * before them, in whichever order Python lets go of its objects.
@@ -40,7 +40,8 @@ static void glue_log(uint32_t level, const char *line, void *user)
 int glue_start(void)
 {
 	const uint64_t parts = LIBFP_FEATURE_RING | LIBFP_FEATURE_MEMPOOL |
-			       LIBFP_FEATURE_WAKEUP | LIBFP_FEATURE_SERVICE;
+			       LIBFP_FEATURE_WAKEUP | LIBFP_FEATURE_SERVICE |
+			       LIBFP_FEATURE_TIMER;
 	static int started;
 
 	if (fp_version_number() >> 8 != LIBFP_VERSION_NUMBER >> 8 ||

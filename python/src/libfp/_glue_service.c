@@ -170,8 +170,12 @@ static void glue_service_gone(glue_service *g)
 /* -EINPROGRESS: libfp will do it; the handle is not to be used any more, as after 0. */
 int glue_service_destroy(glue_service *g, uint32_t flags, uint64_t timeout_ns)
 {
-	int err = glue_close_both(&g->gate, g->wake);
+	int err;
 
+	glue_line[0] = 0;
+	if (g->owner == GLUE_LENT)
+		return GLUE_NOT_OURS;
+	err = glue_close_both(&g->gate, g->wake);
 	if (err)
 		return err;
 	err = fp_service_destroy(g->handle, flags, timeout_ns);
@@ -199,9 +203,9 @@ void glue_service_drop(glue_service *g)
 {
 	if (!g->handle)
 		return;
-	if (g->owner)
+	if (g->owner == 1)
 		fp_service_destroy(g->handle, LIBFP_SERVICE_FORCE, 0);
-	else
+	else if (!g->owner)
 		fp_service_unref(g->handle);
 	glue_service_gone(g);
 }

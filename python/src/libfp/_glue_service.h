@@ -8,9 +8,14 @@
  * the service answers -EPERM, and a thread of libfp never enters the interpreter.
  */
 
+/* Beside the values of _glue.h. */
+#define GLUE_NOT_OURS -10031 /* destroy: it is another object's, and ends with that */
+
+#define GLUE_LENT 2 /* owner: another object, such as a wheel */
+
 typedef struct glue_service {
 	fp_service *handle; /* NULL: destroyed, or the reference given back */
-	uint32_t owner;	    /* destroyed with the glue_service */
+	uint32_t owner;	    /* 1: destroyed with the glue_service; or GLUE_LENT */
 	uint32_t pad;
 	glue_wakeup *wake; /* the service's; its gate closes with this one's */
 	glue_gate gate;

@@ -20,6 +20,7 @@ _BITS = {
     "mempool": lib.LIBFP_FEATURE_MEMPOOL,
     "wakeup": lib.LIBFP_FEATURE_WAKEUP,
     "service": lib.LIBFP_FEATURE_SERVICE,
+    "timer": lib.LIBFP_FEATURE_TIMER,
     "avx2": lib.LIBFP_FEATURE_AVX2,
 }
 

@@ -32,6 +32,10 @@ class _Wait:
         self.future = future
         self.interrupts = interrupts  # how many there had been when it began
 
+    def end(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+
 
 class Poller:
     """The waits of one event loop on one wake-up."""
@@ -51,15 +55,23 @@ class Poller:
     def is_busy(self) -> bool:
         return bool(self._waits) and not (self._loop is None or self._loop.is_closed())
 
-    async def wait(self, ready: Callable[[], object]) -> None:
-        """Returns once ready() is true; calls it now and after every signal."""
+    async def wait(self, ready: Callable[[], object], delay: float | None = None) -> None:
+        """Returns once ready() is true; calls it now and after every signal.
+
+        delay: returns after so many seconds in any case.
+        """
         if ready():
             return
         wait = self._join(ready)
+        timer = None
+        if delay is not None:
+            timer = asyncio.get_running_loop().call_later(delay, wait.end)
         try:
             self._begin()
             await wait.future
         finally:
+            if timer is not None:
+                timer.cancel()
             self._drop(wait)
 
     def _join(self, ready: Callable[[], object]) -> _Wait:
@@ -129,7 +141,7 @@ class Poller:
                 continue
             try:
                 if wait.ready():
-                    wait.future.set_result(None)
+                    wait.end()
                 elif wait.interrupts != interrupts:
                     wait.future.set_exception(self._wakeup._interrupted())
                 else:

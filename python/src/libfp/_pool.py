@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._args import burst, encoded, flags, u32
+from ._args import burst, encoded, flags, integers, u32
 from ._block import Block, pinned
 from ._errors import POOL, PoolBusy, invalid
 from ._handle import Named, NamedKind
@@ -36,9 +36,6 @@ _get = lib.glue_pool_get
 _put = lib.glue_pool_put
 _NONE_LEFT = lib.GLUE_NONE_LEFT
 _failure = POOL.failure
-
-# Formats of integers of 4 or 8 bytes in this machine's order.
-_INTEGERS = frozenset(order + code for order in ("", "@", "=", "<") for code in "iIlLqQnN")
 
 
 @dataclass(frozen=True)
@@ -74,16 +71,6 @@ class Leak:
     tag: int  # of Pool.set_tag(); 0: none
     since_ns: int  # time.monotonic_ns() of the get
     age_ns: int
-
-
-def _width(indexes: Any) -> int:
-    """Bytes of each integer in a buffer of indexes."""
-    view = memoryview(indexes)
-    if view.format in _INTEGERS:
-        return view.itemsize
-    wrong = view.format
-    del view  # not to be held by the traceback
-    raise TypeError(f"indexes are integers of 4 or 8 bytes, not of format {wrong!r}")
 
 
 def _drop(core: Any, drop: Any = lib.glue_pool_drop, warn: Any = warnings.warn) -> None:
@@ -245,7 +232,7 @@ class Pool(Named):
 
     def get_indexes_into(self, room: Writable) -> int:
         """Fills a buffer of 4- or 8-byte integers and returns how many, or gets none: 0."""
-        width = _width(room)
+        width = integers(room, "indexes")
         memory = _from_buffer(_CHARS, room, True)
         got: int = _get(self._core, memory, len(memory) // width, width)
         if got < 0:
@@ -259,7 +246,7 @@ class Pool(Named):
         The buffer holds 4- or 8-byte integers. One that is no index puts none (NoSuchObject).
         Only a checked pool finds those that are not in use; any other trusts you, as in C.
         """
-        width = _width(indexes)
+        width = integers(indexes, "indexes")
         memory = _from_buffer(indexes)
         put: int = _put(self._core, memory, len(memory) // width, width)
         if put < 0:

@@ -22,7 +22,7 @@ from ._args import encoded, nanoseconds
 from ._errors import SERVICE, invalid
 from ._handle import Named, NamedKind
 from ._libfp import ffi, lib
-from ._wait import CHUNK, Deadline, in_chunks
+from ._wait import repeated
 from ._wakeup import Wakeup
 
 if TYPE_CHECKING:
@@ -135,20 +135,10 @@ def in_time(call: Callable[[int], int], timeout: float | None) -> bool:
 
     Returns whether it is carried out; False: not waited for, inside a service.
     """
-    timeout_ns = nanoseconds(timeout)
-    got = _in_chunks(call, timeout_ns) if in_chunks(timeout_ns) else call(timeout_ns)
+    got = repeated(call, nanoseconds(timeout))
     if got and got != -errno.EINPROGRESS:
         raise SERVICE.failure(got)
     return not got
-
-
-def _in_chunks(call: Callable[[int], int], timeout_ns: int) -> int:
-    deadline = Deadline(timeout_ns)
-    while True:
-        left = deadline.left()
-        got = call(min(left, CHUNK))
-        if got != -errno.ETIMEDOUT or left <= CHUNK:
-            return got
 
 
 # ---- services ----
@@ -172,7 +162,7 @@ class Service(Named):
     by run() at its end, or by run_once(). Use as a context manager stops it for good at the end.
     """
 
-    __slots__ = ("_number", "_cores")
+    __slots__ = ("_number", "_cores", "_owner")
 
     _kind = NamedKind(
         "Service",
@@ -187,6 +177,7 @@ class Service(Named):
 
     _number: int  # of its Python function; 0: none, or not of this object
     _cores: weakref.WeakSet[ServiceCore]  # that keep it
+    _owner: Any  # set if it is another object's: the core of that
 
     def __init__(
         self,
@@ -245,6 +236,15 @@ class Service(Named):
     def _adopted(cls, pointer: Any) -> Service:
         self = cls.__new__(cls)
         self._begin(lib.glue_service_adopt, pointer)
+        return self
+
+    @classmethod
+    def _lent(cls, make: Any, owner: Any) -> Service:
+        """The service of another object, whose core `owner` it keeps; make takes both cores."""
+        self = cls.__new__(cls)
+        self._number = 0
+        self._owner = owner
+        self._begin(make, owner)
         return self
 
     @classmethod
@@ -350,7 +350,8 @@ class Service(Named):
         False: called inside a service; libfp does it once no thread is inside. Raises ServiceBusy,
         and changes nothing, while rings are bound to its wake-up, references by lookup() are out,
         or, with force=False, it is mapped. Raises TimedOut after `timeout` seconds: it is stopped
-        and unmapped, call again. Again it does nothing.
+        and unmapped, call again. Again it does nothing. The service of a wheel ends with that
+        (NotSupported).
         """
         address = int(ffi.cast("uintptr_t", self._core.handle))
         flags = lib.LIBFP_SERVICE_FORCE if force else 0

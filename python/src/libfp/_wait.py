@@ -49,3 +49,18 @@ def patient(wait: Callable[[int], int], timeout_ns: int, interrupts: Callable[[]
             return got
         if interrupts() != before:
             return -errno.ECANCELED
+
+
+def repeated(call: Callable[[int], int], timeout_ns: int) -> int:
+    """Gives an order that takes ns and can be given again to wait on, until it is carried out.
+
+    Returns what it returned last: -ETIMEDOUT when the time is over.
+    """
+    if not in_chunks(timeout_ns):
+        return call(timeout_ns)
+    deadline = Deadline(timeout_ns)
+    while True:
+        left = deadline.left()
+        got = call(min(left, CHUNK))
+        if got != -errno.ETIMEDOUT or left <= CHUNK:
+            return got
