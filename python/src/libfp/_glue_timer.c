@@ -210,6 +210,8 @@ GLUE_WHEEL_CALL(int, glue_timer_remaining,
 static int glue_check_arrays(const void *one, const void *two, const int32_t *results,
 			     uint64_t n)
 {
+	if (!n) /* an empty array may be anywhere */
+		return 0;
 	if (((uintptr_t)one | (uintptr_t)two) % sizeof(uint64_t) ||
 	    (uintptr_t)results % sizeof(int32_t))
 		return GLUE_UNALIGNED;
@@ -257,11 +259,9 @@ GLUE_TIMER_BULK(glue_timer_cancel_bulk,
 static int32_t glue_poll(fp_timer_wheel *wheel, uint64_t now, fp_timer_record *records,
 			 uint64_t n)
 {
-	if ((uintptr_t)records % sizeof(uint64_t))
-		return GLUE_UNALIGNED;
-	if (n > INT32_MAX)
-		return -EINVAL;
-	return fp_timer_wheel_poll_burst(wheel, now, records, (uint32_t)n);
+	int32_t err = glue_check_arrays(records, NULL, NULL, n);
+
+	return err ? err : fp_timer_wheel_poll_burst(wheel, now, records, (uint32_t)n);
 }
 
 /* Fills a buffer of `bytes` bytes with records. */
