@@ -338,15 +338,15 @@ func (d *descriptor) stop() {
 
 // ---- a wake-up that is not Go's ----
 
-// blockFor is how long the thread waits in C at a time, and Close of the ring for it.
+// blockFor is how long the thread waits in C at a time, and Close of the object for it.
 const blockFor = 5 * time.Millisecond
 
-// thread is the source for a ring whose wake-up Go cannot have: one that another language
+// thread is the source for an object whose wake-up Go cannot have: one that another language
 // made to be waited for, or bound to something. A goroutine waits in C, which takes a
 // thread of the system, as long as anybody sleeps at the bell.
 type thread struct {
-	ring     *Ring
-	side     int
+	gate     *gate                          // of the side
+	block    func(timeout C.uint64_t) C.int // waits in C; 0: there was nothing
 	canceled uint64
 }
 
@@ -357,13 +357,12 @@ func (t *thread) arm(b *bell) error {
 
 // listen waits until the side is ready or something is wrong, which the sleepers find out.
 func (t *thread) listen(b *bell) {
-	gate := &t.ring.gates.side[t.side]
 	for {
-		if !gate.enter() {
+		if !t.gate.enter() {
 			return // Close wakes them
 		}
-		code := C.fpgo_ring_block(t.ring.ring, C.uint32_t(t.side), C.uint64_t(blockFor))
-		gate.leave()
+		code := t.block(C.uint64_t(blockFor))
+		t.gate.leave()
 		b.mutex.Lock()
 		switch {
 		case b.first == nil:

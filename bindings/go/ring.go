@@ -4,7 +4,7 @@
 
 package fp
 
-// #include "shim.h"
+// #include "wakeup_shim.h"
 import "C"
 
 import (
@@ -30,6 +30,7 @@ type RingOptions struct {
 // it.
 type Ring struct {
 	handle
+	waiting
 
 	ring     *C.fpgo_ring // never changes; the handle says whether it is still alive
 	elemSize int
@@ -39,8 +40,6 @@ type Ring struct {
 	found    bool         // a reference by LookupRing: Close gives it back
 	spans    atomic.Int64 // open ones, where found: the library cannot tell whose they are
 	spare    sync.Pool    // elements of RingOf's single calls
-	waits    *waits       // of the handle
-	threads  [2]*bell     // of each side, where the wake-up is not Go's; nil: not needed yet
 }
 
 // NewRing makes a ring. Errors: ErrInvalid (a value out of range), ErrNotSupported (a flag
@@ -70,9 +69,11 @@ func NewRing(options RingOptions) (*Ring, error) {
 	}
 	r := newRing(made.ring, false)
 	if options.Flags&RingWait != 0 {
-		if err := r.waits.makeOwn(made.ring); err != nil {
-			_ = r.Close()
-			return nil, fmt.Errorf("fp: no wake-up for the ring: %w", err)
+		for side := producers; side <= consumers; side++ {
+			if err := r.waits.makeOwn(side, true); err != nil {
+				_ = r.Close()
+				return nil, fmt.Errorf("fp: no wake-up for the ring: %w", err)
+			}
 		}
 	}
 	return r, nil
@@ -101,10 +102,18 @@ func newRing(ring *C.fpgo_ring, found bool) *Ring {
 		consumer: uint32(C.fpgo_consumer_sync(ring)),
 		found:    found,
 	}
-	r.waits = joinWaits(ring)
+	r.waits = joinWaits(unsafe.Pointer(ring), func(side int, wakeup *C.fpgo_wakeup) error {
+		return status(C.fpgo_set_wakeup(ring, C.uint32_t(side), wakeup))
+	})
 	known := r.waits
-	hold(r, &r.handle, C.fpgo_name(ring), func() error { return known.release(ring, found) })
+	hold(r, &r.handle, C.fpgo_name(ring), func() error { return releaseRing(known, ring, found) })
 	return r
+}
+
+func releaseRing(known *waits, ring *C.fpgo_ring, found bool) error {
+	return known.release(unsafe.Pointer(ring), func() error {
+		return status(C.fpgo_release(ring, truth(found)))
+	})
 }
 
 // held is the handle.
@@ -126,7 +135,7 @@ func (r *Ring) Close() error {
 		if r.spans.Load() > 0 {
 			return ErrBusy
 		}
-		if err := r.waits.release(r.ring, r.found); err != nil {
+		if err := releaseRing(r.waits, r.ring, r.found); err != nil {
 			return err
 		}
 		r.wakeAll()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Waiting for rings. bell.go says how goroutines sleep; here is what they sleep for.
+// Waiting for rings. bell.go says how goroutines sleep, waits.go where; here is what they
+// sleep for.
 
 package fp
 
@@ -11,135 +12,9 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"time"
 	"unsafe"
 )
-
-const (
-	spinFor = 50 * time.Microsecond // about what one sleep costs both sides
-	lookFor = time.Millisecond      // how long one sleeps whom nobody wakes
-)
-
-// ---- what sleeps on which side ----
-
-// waits is what is known about the wake-ups of a ring, by all Rings of its handle.
-type waits struct {
-	users int // Rings of the handle; of the table
-	mutex sync.Mutex
-	side  [2]struct {
-		own   *bell   // made with RingWait: signalled unless another one is bound
-		bound *Wakeup // SetWakeup; nil: none
-		calls int     // that wait
-	}
-}
-
-// waitsOf has an entry for each ring that Go has, so that two Rings of one handle meet.
-var waitsOf = struct {
-	sync.Mutex
-	table map[*C.fpgo_ring]*waits
-}{table: map[*C.fpgo_ring]*waits{}}
-
-// joinWaits is for a new Ring.
-func joinWaits(ring *C.fpgo_ring) *waits {
-	waitsOf.Lock()
-	defer waitsOf.Unlock()
-	w := waitsOf.table[ring]
-	if w == nil {
-		w = new(waits)
-		waitsOf.table[ring] = w
-	}
-	w.users++
-	return w
-}
-
-// release frees the ring or gives back its reference, within the table's lock: the address
-// may be that of another ring at once.
-func (w *waits) release(ring *C.fpgo_ring, found bool) error {
-	waitsOf.Lock()
-	defer waitsOf.Unlock()
-	if err := status(C.fpgo_release(ring, truth(found))); err != nil {
-		return err
-	}
-	if w.users--; w.users == 0 {
-		delete(waitsOf.table, ring)
-		w.endOwn()
-	}
-	return nil
-}
-
-// makeOwn binds wake-ups of Go to both sides: whose descriptor Go has.
-func (w *waits) makeOwn(ring *C.fpgo_ring) error {
-	for side := range w.side {
-		b, wakeup, err := newBell(0, true)
-		if err != nil {
-			return err
-		}
-		w.side[side].own = b
-		if err := status(C.fpgo_set_wakeup(ring, C.uint32_t(side), wakeup)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// endOwn ends what makeOwn has made, when the ring is gone.
-func (w *waits) endOwn() {
-	for side := range w.side {
-		if b := w.side[side].own; b != nil {
-			d := b.source.(*descriptor)
-			_ = b.stop(func() error { return status(C.fpgo_wakeup_destroy(d.wakeup)) })
-		}
-	}
-}
-
-// wakeAll is for Close of a Ring: its sleepers find it closed.
-func (r *Ring) wakeAll() {
-	w := r.waits
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	for side := range w.side {
-		for _, b := range []*bell{w.side[side].own, w.side[side].bound.bellOf(), r.threads[side]} {
-			if b != nil {
-				b.ringAll()
-			}
-		}
-	}
-}
-
-// begin is the bell at which a call on a side waits until it calls over.
-func (r *Ring) begin(side int) *bell {
-	w := r.waits
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	s := &w.side[side]
-	s.calls++
-	if b := s.bound.bellOf(); b != nil && !s.bound.isLent() {
-		return b
-	}
-	if s.bound == nil && s.own != nil {
-		return s.own
-	}
-	if r.threads[side] == nil {
-		r.threads[side] = &bell{source: &thread{ring: r, side: side}, private: true}
-	}
-	r.threads[side].calls++
-	return r.threads[side]
-}
-
-// over is the end of a call that waited. A bell that holds the ring does not stay in it:
-// a finalizer would wait for ever.
-func (r *Ring) over(side int, b *bell) {
-	w := r.waits
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.side[side].calls--
-	if b == r.threads[side] {
-		if b.calls--; b.calls == 0 {
-			r.threads[side] = nil
-		}
-	}
-}
 
 // SetWakeup binds a side, RingProducer or RingConsumer, to a wake-up: it is signalled
 // whenever something may have become possible there. For the consumers an element came,
@@ -154,30 +29,7 @@ func (r *Ring) SetWakeup(side uint32, wakeup *Wakeup) error {
 	if side > RingConsumer {
 		return ErrInvalid
 	}
-	return r.held().alone(func() error {
-		w := r.waits
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
-		s := &w.side[side]
-		if s.calls > 0 {
-			return ErrBusy
-		}
-		var c *C.fpgo_wakeup
-		if wakeup != nil {
-			if err := wakeup.held().look(); err != nil {
-				return err
-			}
-			defer wakeup.held().leave()
-			c = wakeup.wakeup
-		} else if s.own != nil {
-			c = s.own.source.(*descriptor).wakeup
-		}
-		if err := status(C.fpgo_set_wakeup(r.ring, C.uint32_t(side), c)); err != nil {
-			return err
-		}
-		s.bound = wakeup
-		return nil
-	})
+	return r.held().alone(func() error { return r.waits.bindTo(int(side), wakeup) })
 }
 
 // Interrupt ends the waits in progress on a side, of all languages, with ErrCanceled;
@@ -229,10 +81,18 @@ func (r *Ring) tryDequeue(p *C.uint8_t, min, n int) (int, error) {
 	return counted(int64(got))
 }
 
+// listener is a bell whose source is a thread.
+func (r *Ring) listener(side int) *bell {
+	block := func(timeout C.uint64_t) C.int {
+		return C.fpgo_ring_block(r.ring, C.uint32_t(side), timeout)
+	}
+	return &bell{source: &thread{gate: &r.gates.side[side], block: block}, private: true}
+}
+
 // wait is the rest of a call whose first try got nothing: it tries again until it gets
 // something, or an error. greedy: one element may not be enough.
 func (r *Ring) wait(ctx context.Context, side int, greedy bool, try func() (int, error)) (int, error) {
-	b := r.begin(side)
+	b := r.begin(side, func() *bell { return r.listener(side) })
 	defer r.over(side, b)
 	interrupts := b.interrupts()
 
