@@ -18,9 +18,13 @@
  *
  * Source: merge sort of lists by a binary counter, as D. E. Knuth, TAOCP 3, 5.2.4, describes.
  */
+#include <string.h>
+
 #include "timer/timer_internal.h"
 
-#define INSERTION_MAX 20 /* shorter arrays are sorted by insertion */
+#define RUN_SLOT_MAX (FPI_RUN_CHUNKS * FPI_CHUNK_ENTRIES)
+#define NUMBER_BITS 8	/* of RUN_SLOT_MAX */
+#define INSERTION_MAX 8 /* so few are sorted by insertion */
 #define SORT_BINS 32	 /* 2^32 chunks */
 
 FPI_INLINE int key_before(const struct fpi_key *a, const struct fpi_key *b)
@@ -30,53 +34,80 @@ FPI_INLINE int key_before(const struct fpi_key *a, const struct fpi_key *b)
 
 /* ---- the run ---- */
 
-static void insertion_sort(struct fpi_key *key, uint32_t n)
+/* Merges na sorted numbers and the n - na behind them. */
+static void merge_numbers(uint64_t *to, const uint64_t *a, uint32_t na, uint32_t n)
 {
-	for (uint32_t i = 1; i < n; i++) {
-		struct fpi_key k = key[i];
-		uint32_t at = i;
+	const uint64_t *b = a + na, *a_end = b, *b_end = a + n;
 
-		for (; at && key_before(&k, &key[at - 1]); at--)
-			key[at] = key[at - 1];
-		key[at] = k;
-	}
-}
+	while (a < a_end && b < b_end) {
+		uint64_t x = *a, y = *b;
+		int second = y < x;
 
-static void merge_keys(struct fpi_key *to, const struct fpi_key *a, uint32_t na,
-		       const struct fpi_key *b, uint32_t nb)
-{
-	while (na && nb) {
-		if (key_before(b, a)) {
-			*to++ = *b++;
-			nb--;
-		} else {
-			*to++ = *a++;
-			na--;
-		}
+		*to++ = second ? y : x;
+		a += !second;
+		b += second;
 	}
-	for (; na; na--)
+	while (a < a_end)
 		*to++ = *a++;
-	for (; nb; nb--)
+	while (b < b_end)
 		*to++ = *b++;
 }
 
-/* Sorts by insertion in pieces, then merges these. */
+/* Sorts numbers in pieces, then merges these: without branches that depend on them. */
+static void sort_numbers(uint64_t *v, uint32_t n)
+{
+	uint64_t other[RUN_SLOT_MAX], *from = v, *to = other;
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint64_t x = v[i];
+		uint32_t at = i;
+
+		for (; at % INSERTION_MAX && x < v[at - 1]; at--)
+			v[at] = v[at - 1];
+		v[at] = x;
+	}
+	for (uint32_t size = INSERTION_MAX; size < n; size *= 2) {
+		uint64_t *swap = from;
+
+		for (uint32_t i = 0; i < n; i += 2 * size)
+			merge_numbers(to + i, from + i, n - i < size ? n - i : size,
+				      n - i < 2 * size ? n - i : 2 * size);
+		from = to;
+		to = swap;
+	}
+	if (from != v)
+		memcpy(v, from, n * sizeof(*v));
+}
+
+/*
+ * Sorts keys. What decides is packed into one word with the key's number: expiries of a
+ * slot differ in 56 bits at most, those of the past are sorted by insertion if they do not.
+ * Stamps are looked at only where expiries are equal.
+ */
 static void sort_keys(struct fpi_key *key, uint32_t n)
 {
-	struct fpi_key other[FPI_RUN_MAX];
+	uint64_t packed[RUN_SLOT_MAX], first = key[0].exp, last = first;
+	struct fpi_key sorted[RUN_SLOT_MAX];
 
-	for (uint32_t i = 0; i < n; i += INSERTION_MAX)
-		insertion_sort(key + i, n - i < INSERTION_MAX ? n - i : INSERTION_MAX);
-	for (uint32_t size = INSERTION_MAX; size < n; size *= 2) {
-		for (uint32_t i = 0; i < n; i += 2 * size) {
-			uint32_t na = n - i < size ? n - i : size;
-			uint32_t nb = n - i - na < size ? n - i - na : size;
-
-			merge_keys(other + i, key + i, na, key + i + na, nb);
-		}
-		for (uint32_t i = 0; i < n; i++)
-			key[i] = other[i];
+	for (uint32_t i = 0; i < n; i++) {
+		first = key[i].exp < first ? key[i].exp : first;
+		last = key[i].exp > last ? key[i].exp : last;
+		packed[i] = i;
 	}
+	if (FPI_LIKELY((last - first) >> (64 - NUMBER_BITS) == 0)) {
+		for (uint32_t i = 0; i < n; i++)
+			packed[i] |= (key[i].exp - first) << NUMBER_BITS;
+		sort_numbers(packed, n);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct fpi_key *k = &key[packed[i] % (1u << NUMBER_BITS)];
+		uint32_t at = i;
+
+		for (; at && FPI_UNLIKELY(key_before(k, &sorted[at - 1])); at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = *k;
+	}
+	memcpy(key, sorted, n * sizeof(*key));
 }
 
 /* Merges n sorted keys into the run, from its end, where the earliest is. */
@@ -95,12 +126,12 @@ static void merge_into_run(fp_timer_wheel *w, const struct fpi_key *key, uint32_
 
 int fpi_due_run(fp_timer_wheel *w, struct fpi_slot *slot)
 {
-	struct fpi_key key[FPI_RUN_CHUNKS * FPI_CHUNK_ENTRIES];
+	struct fpi_key key[RUN_SLOT_MAX];
 	uint32_t n = 0, sorted = 1;
 
 	for (uint32_t c = slot->head; c; c = w->chunks[c].next)
 		n += w->chunks[c].count;
-	if (n > FPI_ARRAY_LEN(key) || n > FPI_RUN_MAX - w->run_count)
+	if (n > RUN_SLOT_MAX || n > FPI_RUN_MAX - w->run_count)
 		return 0;
 	n = 0;
 	while (slot->head) {

@@ -6,6 +6,7 @@
  *   timer_pool.c    making and recycling timers: ids, generations
  *   timer_word.c    arm, touch, cancel, destroy: the word of a timer, lanes (essay)
  *   timer_inspect.c what looks at all timers, or at one without changing it
+ *   timer_slot.h    putting an entry into a slot
  *   timer_wheel.c   slots, chunks, levels: where entries are (essay)
  *   timer_due.c     the entries that are due soon, in order
  *   timer_poll.c    polls: what fires, and callbacks
@@ -170,6 +171,8 @@ struct fp_timer_wheel {
 	uint32_t run_count;
 	uint32_t handled;   /* entries, by this poll */
 	uint64_t fired_now; /* by this poll */
+	uint64_t kept_now;  /* of these, armed for another period */
+	uint64_t late_now;  /* ticks, at most, of this poll */
 	uint64_t next_before; /* `next` when it began */
 	struct fpi_list list[FPI_LISTS];
 	uint64_t first[FPI_WHEEL_LEVELS];	/* start of the first occupied slot */

@@ -64,6 +64,8 @@ static void take_in(fp_timer_wheel *w, uint64_t now)
 	w->last_now = now;
 	w->handled = 0;
 	w->fired_now = 0;
+	w->kept_now = 0;
+	w->late_now = 0;
 	w->next_before = FPI_LOAD(&w->next, FPI_RELAXED);
 	fpi_wheel_drain(w);
 	if (w->slots[FPI_SLOT_LATE].head)
@@ -94,6 +96,8 @@ static void end(fp_timer_wheel *w, uint64_t now, int all)
 	before = w->next_before;
 	count(&w->polls, 1);
 	count(&w->fired, w->fired_now);
+	count(&w->expired, w->fired_now - w->kept_now);
+	count_max(&w->late_max, w->late_now);
 	count(&w->moved, w->handled);
 	if (!w->fired_now)
 		count_max(&w->moved_max, w->handled);
@@ -188,6 +192,7 @@ static FPI_NOINLINE int repeat(fp_timer_wheel *w, uint32_t index, uint64_t *word
 		*word &= ~(FPI_TIMER_ARMED | FPI_TIMER_ENTRY | FPI_TIMER_REPEATS);
 		return 1;
 	}
+	w->kept_now++;
 	exp += period->ticks;
 	FPI_STORE(&t->exp, exp, FPI_RELAXED);
 	fpi_wheel_reinsert(w, index, exp);
@@ -238,9 +243,8 @@ FPI_INLINE uint32_t fire(fp_timer_wheel *w, const struct fpi_key *key, uint64_t 
 			return 0;
 		}
 	}
-	if (!(word & FPI_TIMER_ARMED))
-		count(&w->expired, 1);
-	count_max(&w->late_max, now - exp);
+	if (now - exp > w->late_now)
+		w->late_now = now - exp;
 	cb = FPI_PLAIN_LOAD(&t->cb);
 	user = FPI_PLAIN_LOAD(&t->user);
 	if (to || !cb) {

@@ -36,6 +36,7 @@
  * double window and the migration are this library's.
  */
 #include "timer/timer_internal.h"
+#include "timer/timer_slot.h"
 
 #define MIGRATE_CHUNKS_MAX 16 /* of one slot in one poll */
 #define PREFETCH_AHEAD 8
@@ -48,6 +49,12 @@ FPI_INLINE struct fpi_chunk *chunk_at(fp_timer_wheel *w, uint32_t chunk)
 FPI_INLINE uint64_t slot_width(uint32_t level)
 {
 	return 1ull << FPI_LEVEL_BITS * level;
+}
+
+/* When the first chunk of a slot is to be moved ahead, given that it has enough of them. */
+FPI_INLINE uint64_t migration_start(uint32_t level, uint64_t start)
+{
+	return start > slot_width(level) ? start - slot_width(level) : 0;
 }
 
 /* ---- chunks ---- */
@@ -115,32 +122,25 @@ static void vacate(fp_timer_wheel *w, uint32_t s)
 	w->event_stale = 1;
 }
 
-static FPI_NOINLINE void slot_grow(fp_timer_wheel *w, uint32_t s)
+FPI_NOINLINE void fpi_slot_grow(fp_timer_wheel *w, uint32_t s, uint64_t exp)
 {
 	struct fpi_slot *slot = &w->slots[s];
-	uint32_t chunk = fpi_chunk_get(w);
+	uint32_t chunk = fpi_chunk_get(w), level = s / FPI_LEVEL_SLOTS;
+	uint64_t start, next = FPI_LOAD(&w->next, FPI_RELAXED);
 
 	chunk_at(w, chunk)->next = slot->head;
 	slot->head = chunk;
-	if (slot->chunks++ == 0 && s < FPI_SLOT_LATE)
+	slot->chunks++;
+	if (s == FPI_SLOT_LATE)
+		return;
+	if (slot->chunks == 1)
 		occupy(w, s);
-}
-
-FPI_INLINE void slot_add(fp_timer_wheel *w, uint32_t s, uint32_t index, uint64_t exp)
-{
-	struct fpi_slot *slot = &w->slots[s];
-	struct fpi_timer *t = &w->records[index];
-	struct fpi_chunk *chunk = chunk_at(w, slot->head);
-
-	if (FPI_UNLIKELY(chunk->count == FPI_CHUNK_ENTRIES)) {
-		slot_grow(w, s);
-		chunk = chunk_at(w, slot->head);
-	}
-	t->at = slot->head << FPI_CHUNK_BITS | chunk->count;
-	t->slot = s;
-	chunk->entry[chunk->count].exp = exp;
-	chunk->entry[chunk->count].index = index;
-	chunk->count++;
+	if (slot->chunks != FPI_CHUNKS_AT_ONCE + 1 || level == 0)
+		return;
+	/* It has become large: a poll is to come for the first step. */
+	start = migration_start(level, exp & ~(slot_width(level) - 1));
+	if (start < next)
+		FPI_STORE(&w->next, start, FPI_RELAXED);
 }
 
 /* Takes the chain out of a slot. */
@@ -154,52 +154,9 @@ static struct fpi_slot slot_empty(fp_timer_wheel *w, uint32_t s)
 	return chain;
 }
 
-/* Puts an entry at `cur` or later where it belongs, in `highest` or lower; the start of its slot. */
-FPI_INLINE uint64_t place(fp_timer_wheel *w, uint32_t index, uint64_t exp, uint32_t highest)
-{
-	uint64_t distance = exp - w->cur;
-	uint32_t level = distance < FPI_LEVEL_SLOTS / 2 ?
-				 0 :
-				 (63 - (uint32_t)__builtin_clzll(distance)) / FPI_LEVEL_BITS;
-	uint64_t number, start;
-
-	if (level > highest)
-		level = highest;
-	number = exp >> FPI_LEVEL_BITS * level;
-	start = number << FPI_LEVEL_BITS * level;
-	slot_add(w, level * FPI_LEVEL_SLOTS + (uint32_t)number % FPI_LEVEL_SLOTS, index, exp);
-	if (start < w->first[level]) {
-		w->first[level] = start;
-		w->event_stale = 1;
-	}
-	return start;
-}
-
-/* When the first chunk of a slot is to be moved ahead, given that it has enough of them. */
-FPI_INLINE uint64_t migration_start(uint32_t level, uint64_t start)
-{
-	return start > slot_width(level) ? start - slot_width(level) : 0;
-}
-
-static FPI_NOINLINE uint64_t start_of_large(uint32_t s, uint64_t start)
-{
-	return s < FPI_LEVEL_SLOTS ? start : migration_start(s / FPI_LEVEL_SLOTS, start);
-}
-
 uint64_t fpi_wheel_insert(fp_timer_wheel *w, uint32_t index, uint64_t exp)
 {
-	struct fpi_timer *t = &w->records[index];
-	uint64_t start;
-
-	FPI_PLAIN_STORE(&t->entry_exp, exp);
-	if (FPI_UNLIKELY(exp <= FPI_PLAIN_LOAD(&w->cur))) {
-		slot_add(w, FPI_SLOT_LATE, index, exp);
-		return 0;
-	}
-	start = place(w, index, exp, FPI_WHEEL_LEVELS - 1);
-	if (FPI_UNLIKELY(w->slots[t->slot].chunks > FPI_CHUNKS_AT_ONCE))
-		return start_of_large(t->slot, start);
-	return start;
+	return fpi_slot_insert(w, index, exp);
 }
 
 void fpi_wheel_reinsert(fp_timer_wheel *w, uint32_t index, uint64_t exp)
@@ -214,7 +171,7 @@ void fpi_wheel_reinsert(fp_timer_wheel *w, uint32_t index, uint64_t exp)
 
 void fpi_wheel_put_back(fp_timer_wheel *w, uint32_t index, uint64_t exp)
 {
-	place(w, index, exp, FPI_WHEEL_LEVELS - 1);
+	fpi_slot_place(w, index, exp, FPI_WHEEL_LEVELS - 1);
 }
 
 void fpi_wheel_remove(fp_timer_wheel *w, uint32_t index)
@@ -301,7 +258,7 @@ static void move_chunk(fp_timer_wheel *w, uint32_t chunk, uint32_t highest)
 		if (i + PREFETCH_AHEAD < n)
 			fpi_prefetch_write(
 				&w->records[c->entry[i + PREFETCH_AHEAD].index].at);
-		place(w, c->entry[i].index, c->entry[i].exp, highest);
+		fpi_slot_place(w, c->entry[i].index, c->entry[i].exp, highest);
 	}
 	w->handled += n;
 	fpi_chunk_put(w, chunk);

@@ -43,6 +43,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "timer/timer_internal.h"
+#include "timer/timer_slot.h"
 
 #define NAP_NS 50000u
 #define NAP_MAX_NS 1000000u
@@ -209,7 +210,7 @@ FPI_INLINE void arm_here(fp_timer_wheel *w, struct fpi_timer *t, uint32_t index,
 	if (word & FPI_TIMER_ENTRY)
 		fpi_wheel_remove(w, index);
 	fpi_timer_set(t, exp);
-	start = fpi_wheel_insert(w, index, exp);
+	start = fpi_slot_insert(w, index, exp);
 	fpi_timer_unlock(t, word | FPI_TIMER_ENTRY);
 	/* Inside a poll its end says when the next one is due. */
 	if (had == FPI_WHEEL_NESTED)
