@@ -18,13 +18,11 @@
  *
  * Source: merge sort of lists by a binary counter, as D. E. Knuth, TAOCP 3, 5.2.4, describes.
  */
-#include <string.h>
-
 #include "timer/timer_internal.h"
 
 #define RUN_SLOT_MAX (FPI_RUN_CHUNKS * FPI_CHUNK_ENTRIES)
 #define NUMBER_BITS 8	/* of RUN_SLOT_MAX */
-#define INSERTION_MAX 8 /* so few are sorted by insertion */
+#define BUCKET_BITS 6
 #define SORT_BINS 32	 /* 2^32 chunks */
 
 FPI_INLINE int key_before(const struct fpi_key *a, const struct fpi_key *b)
@@ -34,49 +32,33 @@ FPI_INLINE int key_before(const struct fpi_key *a, const struct fpi_key *b)
 
 /* ---- the run ---- */
 
-/* Merges na sorted numbers and the n - na behind them. */
-static void merge_numbers(uint64_t *to, const uint64_t *a, uint32_t na, uint32_t n)
+/*
+ * Sorts numbers below 2^bits: into buckets by their highest bits, which puts those of a slot
+ * nearly where they belong, then by insertion.
+ */
+static void sort_numbers(uint64_t *to, const uint64_t *from, uint32_t n, uint32_t bits)
 {
-	const uint64_t *b = a + na, *a_end = b, *b_end = a + n;
+	uint32_t shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0, sum = 0;
+	uint8_t at[1u << BUCKET_BITS] = { 0 };
 
-	while (a < a_end && b < b_end) {
-		uint64_t x = *a, y = *b;
-		int second = y < x;
+	for (uint32_t i = 0; i < n; i++)
+		at[from[i] >> shift]++;
+	for (uint32_t i = 0; i < 1u << BUCKET_BITS; i++) {
+		uint32_t count = at[i];
 
-		*to++ = second ? y : x;
-		a += !second;
-		b += second;
+		at[i] = (uint8_t)sum;
+		sum += count;
 	}
-	while (a < a_end)
-		*to++ = *a++;
-	while (b < b_end)
-		*to++ = *b++;
-}
-
-/* Sorts numbers in pieces, then merges these: without branches that depend on them. */
-static void sort_numbers(uint64_t *v, uint32_t n)
-{
-	uint64_t other[RUN_SLOT_MAX], *from = v, *to = other;
-
+	for (uint32_t i = 0; i < n; i++)
+		to[at[from[i] >> shift]++] = from[i];
 	for (uint32_t i = 1; i < n; i++) {
-		uint64_t x = v[i];
-		uint32_t at = i;
+		uint64_t x = to[i];
+		uint32_t place = i;
 
-		for (; at % INSERTION_MAX && x < v[at - 1]; at--)
-			v[at] = v[at - 1];
-		v[at] = x;
+		for (; place && x < to[place - 1]; place--)
+			to[place] = to[place - 1];
+		to[place] = x;
 	}
-	for (uint32_t size = INSERTION_MAX; size < n; size *= 2) {
-		uint64_t *swap = from;
-
-		for (uint32_t i = 0; i < n; i += 2 * size)
-			merge_numbers(to + i, from + i, n - i < size ? n - i : size,
-				      n - i < 2 * size ? n - i : 2 * size);
-		from = to;
-		to = swap;
-	}
-	if (from != v)
-		memcpy(v, from, n * sizeof(*v));
 }
 
 /*
@@ -84,30 +66,32 @@ static void sort_numbers(uint64_t *v, uint32_t n)
  * slot differ in 56 bits at most, those of the past are sorted by insertion if they do not.
  * Stamps are looked at only where expiries are equal.
  */
-static void sort_keys(struct fpi_key *key, uint32_t n)
+static void sort_keys(struct fpi_key *to, const struct fpi_key *key, uint32_t n)
 {
-	uint64_t packed[RUN_SLOT_MAX], first = key[0].exp, last = first;
-	struct fpi_key sorted[RUN_SLOT_MAX];
+	uint64_t packed[RUN_SLOT_MAX], order[RUN_SLOT_MAX], first = key[0].exp, last = first;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 1; i < n; i++) {
 		first = key[i].exp < first ? key[i].exp : first;
 		last = key[i].exp > last ? key[i].exp : last;
-		packed[i] = i;
 	}
 	if (FPI_LIKELY((last - first) >> (64 - NUMBER_BITS) == 0)) {
 		for (uint32_t i = 0; i < n; i++)
-			packed[i] |= (key[i].exp - first) << NUMBER_BITS;
-		sort_numbers(packed, n);
+			packed[i] = (key[i].exp - first) << NUMBER_BITS | i;
+		sort_numbers(order, packed, n,
+			     64 - (uint32_t)__builtin_clzll((last - first) << NUMBER_BITS |
+							    (RUN_SLOT_MAX - 1)));
+	} else {
+		for (uint32_t i = 0; i < n; i++)
+			order[i] = i;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		const struct fpi_key *k = &key[packed[i] % (1u << NUMBER_BITS)];
+		const struct fpi_key *k = &key[order[i] % (1u << NUMBER_BITS)];
 		uint32_t at = i;
 
-		for (; at && FPI_UNLIKELY(key_before(k, &sorted[at - 1])); at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = *k;
+		for (; at && FPI_UNLIKELY(key_before(k, &to[at - 1])); at--)
+			to[at] = to[at - 1];
+		to[at] = *k;
 	}
-	memcpy(key, sorted, n * sizeof(*key));
 }
 
 /* Merges n sorted keys into the run, from its end, where the earliest is. */
@@ -126,7 +110,7 @@ static void merge_into_run(fp_timer_wheel *w, const struct fpi_key *key, uint32_
 
 int fpi_due_run(fp_timer_wheel *w, struct fpi_slot *slot)
 {
-	struct fpi_key key[RUN_SLOT_MAX];
+	struct fpi_key key[RUN_SLOT_MAX], in_order[RUN_SLOT_MAX];
 	uint32_t n = 0, sorted = 1;
 
 	for (uint32_t c = slot->head; c; c = w->chunks[c].next)
@@ -154,8 +138,8 @@ int fpi_due_run(fp_timer_wheel *w, struct fpi_slot *slot)
 		sorted &= i == 0 || key_before(&key[i - 1], &key[i]);
 	}
 	if (!sorted)
-		sort_keys(key, n);
-	merge_into_run(w, key, n);
+		sort_keys(in_order, key, n);
+	merge_into_run(w, sorted ? key : in_order, n);
 	w->handled += n;
 	return 1;
 }
