@@ -132,8 +132,10 @@ static void the_last_tick_there_is(void)
 /* One timer again and again, while the wheel turns through all its levels. */
 static void never_early_in_a_wheel_that_turns(void)
 {
+	uint64_t seed = fpt_seed();
+
 	for (int s = 0; s < 12; s++) {
-		uint64_t seed = fpt_seed(), now = fpt_random(&seed) >> (s * 5);
+		uint64_t now = fpt_random(&seed) >> (s * 5);
 		fp_timer_wheel *w = tt_wheel(now, 4);
 		uint64_t id = tt_timer(w, 1);
 
