@@ -57,7 +57,8 @@ static uint64_t bound_to(const fp_wakeup *u)
 struct waiter {
 	fp_timer_wheel *w;
 	uint64_t timeout_ns;
-	int tid; /* atomic: 0 until it runs */
+	int until_error; /* a wait that ends for nothing is begun again */
+	int tid;	 /* atomic: 0 until it runs */
 	struct st_call call;
 };
 
@@ -66,18 +67,31 @@ static int wait_once(void *arg)
 	struct waiter *x = arg;
 
 	__atomic_store_n(&x->tid, (int)gettid(), __ATOMIC_RELEASE);
-	return fp_timer_wheel_wait(x->w, x->timeout_ns);
+	for (;;) {
+		int rc = fp_timer_wheel_wait(x->w, x->timeout_ns);
+
+		if (rc || !x->until_error)
+			return rc;
+	}
 }
 
 /* Starts it; when this returns it sleeps, or is through. */
-static void waiter_start(struct waiter *x, fp_timer_wheel *w, uint64_t timeout_ns)
+static void waiter_start_until(struct waiter *x, fp_timer_wheel *w, uint64_t timeout_ns,
+			       int until_error)
 {
-	*x = (struct waiter){ .w = w, .timeout_ns = timeout_ns };
+	*x = (struct waiter){ .w = w,
+			      .timeout_ns = timeout_ns,
+			      .until_error = until_error };
 	st_begin(&x->call, wait_once, x);
 	st_await(&x->tid);
 	while (!__atomic_load_n(&x->call.done, __ATOMIC_ACQUIRE) &&
 	       fpt_thread_state(x->tid) != 'S')
 		sched_yield();
+}
+
+static void waiter_start(struct waiter *x, fp_timer_wheel *w, uint64_t timeout_ns)
+{
+	waiter_start_until(x, w, timeout_ns, 0);
 }
 
 /* ---- what wait returns ---- */
@@ -269,8 +283,8 @@ static void interrupted(void)
 
 		if (i == 10)
 			tt_armed(w, 1, now_of(w) + hour(w));
-		waiter_start(&x[0], w, LIBFP_FOREVER);
-		waiter_start(&x[1], w, HOUR_NS);
+		waiter_start_until(&x[0], w, LIBFP_FOREVER, 1);
+		waiter_start_until(&x[1], w, HOUR_NS, 1);
 		for (int k = 0; k < 2; k++) /* it may not have announced itself yet */
 			while (!__atomic_load_n(&x[k].call.done, __ATOMIC_ACQUIRE)) {
 				CHECK_EQ(fp_timer_wheel_interrupt(w), 0);
@@ -371,7 +385,7 @@ static void wait_on_a_bound_wakeup(void)
 		sched_yield();
 	}
 	CHECK_EQ(st_result(&x.call), 0);
-	waiter_start(&x, w, LIBFP_FOREVER);
+	waiter_start_until(&x, w, LIBFP_FOREVER, 1);
 	while (!__atomic_load_n(&x.call.done, __ATOMIC_ACQUIRE)) {
 		CHECK_EQ(fp_wakeup_interrupt(u), 0);
 		sched_yield();
@@ -394,6 +408,12 @@ static void busy_while_a_thread_waits(void)
 	fp_wakeup *u = wakeup();
 	struct waiter x;
 
+	if (fp_wakeup_mode(u) == LIBFP_WAKEUP_MODE_POLL) {
+		printf("  left out: waits end after 10 ms where membarrier is missing\n");
+		tt_end(w);
+		CHECK_EQ(fp_wakeup_destroy(u), 0);
+		return;
+	}
 	waiter_start(&x, w, LIBFP_FOREVER);
 	while (fp_timer_wheel_set_wakeup(w, NULL) != -EBUSY)
 		sched_yield(); /* until it has announced itself */
