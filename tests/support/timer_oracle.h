@@ -116,14 +116,17 @@ static inline void to_arm(uint32_t slot, uint64_t expiry)
 	to.waiting[to.n_waiting++] = slot;
 }
 
-/* A poll before the next expiry, or for nothing, does nothing: it moves no time either. */
-static inline void to_begin_poll(uint64_t now, int64_t max)
+/*
+ * A poll for nothing, or before the next expiry, does nothing: it moves no time either.
+ * One of several wheels takes no heed of the latter.
+ */
+static inline void to_begin_poll(uint64_t now, int64_t max, int several)
 {
 	uint64_t next = UINT64_MAX;
 
+	CHECK(fp_timer_wheel_next_expiry(to.w, &next) >= 0);
 	to.taken = to.max = 0;
-	if (fp_timer_wheel_next_expiry(to.w, &next) < 0 || now < next || now < to.now ||
-	    !max)
+	if (!max || now < to.now || (now < next && !several))
 		return;
 	to.max = max;
 	to.now = now;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Random calls of every kind, on one thread, against an oracle that knows nothing of
- * wheels: an array sorted by (expiry, order of arming), in timer_oracle.h. Every record that fires must be
- * the oracle's next one, in all its fields; every call must return what the oracle says.
- * Callbacks make random calls too. Many expiries are equal on purpose, others are due
- * already; `now` stands still, crawls, leaps and goes back.
+ * wheels: an array sorted by (expiry, order of arming), in timer_oracle.h. Every record
+ * that fires must be the oracle's next one, in all its fields; every call must return what
+ * the oracle says. Callbacks make random calls too. Many expiries are equal on purpose,
+ * in some wheels hundreds, others are due already; `now` stands still, crawls, leaps and
+ * goes back.
  *
  * What the header leaves open is not asked: what becomes of the periods that a SKIP timer
  * has missed if it is touched before it has fired.
@@ -17,8 +18,10 @@
 static struct run {
 	uint64_t seed;
 	uint64_t ops;
-	uint32_t range; /* bits of a span of ticks */
-	int calm;	/* callbacks call nothing */
+	uint32_t range;	  /* bits of a span of ticks */
+	int calm;	  /* callbacks call nothing */
+	uint32_t crowded; /* every second expiry is `meeting`, or over: 1 to 4 of 4 */
+	uint64_t meeting;
 } run;
 
 static uint32_t below(uint32_t n)
@@ -51,6 +54,11 @@ static uint64_t some_tick(void)
 {
 	uint64_t base = to.running && below(2) ? to.tick : to.now;
 
+	if (run.crowded && below(2)) {
+		if (run.meeting <= to.now)
+			run.meeting = later(to.now, 1 + bits(run.range - below(4)));
+		return below(4) < run.crowded ? run.meeting : base - below(3);
+	}
 	switch (below(10)) {
 	case 0:
 	case 1:
@@ -346,10 +354,12 @@ static void poll_with_callbacks(uint64_t now, uint32_t max)
 {
 	fp_timer_record want;
 	struct to_timer *t;
+	int several = below(4) == 0;
 	int64_t rc;
 
-	to_begin_poll(now, max == TT_ALL ? INT64_MAX : (int64_t)max);
-	rc = fp_timer_wheel_poll(to.w, now, max);
+	to_begin_poll(now, max == TT_ALL ? INT64_MAX : (int64_t)max, several);
+	rc = several ? fp_timer_wheel_poll_many(&to.w, 1, now, max) :
+		       fp_timer_wheel_poll(to.w, now, max);
 	while (to_take(&want, &t))
 		CHECK(!t->has_callback); /* or it is missing */
 	to_end_poll();
@@ -362,7 +372,7 @@ static void poll_for_records(uint64_t now, uint32_t n)
 	struct to_timer *t;
 	int32_t rc;
 
-	to_begin_poll(now, n);
+	to_begin_poll(now, n, 0);
 	rc = fp_timer_wheel_poll_burst(to.w, now, got, n);
 	CHECK(rc >= 0 && rc <= (int32_t)n);
 	for (int32_t i = 0; i < rc; i++) {
@@ -448,9 +458,11 @@ static void begin_life(void)
 	fp_timer_wheel_opts opts = tt_opts(0, 0);
 
 	memset(&to, 0, sizeof(to));
-	to.slots = 1 + below(below(3) ? 100 : TO_SLOTS);
+	to.slots = 1 + below(below(2) ? 100 : TO_SLOTS);
 	run.range = ranges[below(FPT_LEN(ranges))];
 	run.calm = below(4) == 0;
+	run.crowded = below(2) ? 1 + below(4) : 0;
+	run.meeting = 0;
 	to.now = to.over = bits(below(64));
 	opts.start_tick = to.now;
 	opts.capacity = to.slots;
@@ -481,10 +493,11 @@ static void end_life(void)
 static void one_life(uint64_t ops)
 {
 	uint64_t until, over = 0;
+	static const uint32_t one_in[] = { 5, 40, 500, 2000 };
 	uint32_t polls;
 
 	begin_life();
-	polls = below(2) ? 5 : 40; /* one call in so many is a poll */
+	polls = one_in[below(4)]; /* one call in so many is a poll */
 	for (until = run.ops + ops; run.ops < until && over < 200;) {
 		if (below(polls) == 0)
 			do_poll();

@@ -179,6 +179,43 @@ static void rest_of_many_is_rearmed(void)
 	}
 }
 
+/* One that is moved to the end of its tick lets nobody else pass. */
+static void rest_of_one_tick_is_rearmed(void)
+{
+	static uint64_t id[900];
+
+	for (uint64_t n = 30; n <= 300; n += 90)
+		for (uint64_t tick = 50; tick <= 150; tick += 100) {
+			fp_timer_wheel *w = tt_wheel(100, 900);
+			uint64_t moved = 20, expected = 10;
+
+			fpt_where("%" PRIu64 " timers at %" PRIu64, n, tick);
+			for (uint64_t i = 0; i < n; i++)
+				id[i] = tt_armed(w, i, tick);
+			CHECK_EQ(fp_timer_wheel_poll(w, 200, 10), 10);
+			for (uint64_t i = n; i < 2 * n; i++)
+				id[i] = tt_armed(w, i, tick);
+			CHECK_EQ(fp_timer_arm(w, id[moved], tick), 1);
+			CHECK_EQ(fp_timer_wheel_poll(w, 200, 5), 5);
+			for (uint64_t i = 2 * n; i < 3 * n; i++)
+				id[i] = tt_armed(w, i, tick);
+			CHECK_EQ(tt_poll(w, 200), 3 * n - 15);
+			CHECK_EQ(tt_fired_count, 3 * n);
+			for (uint32_t i = 10; i < 3 * n; i++) {
+				if (expected == moved)
+					expected++;
+				if (i == 2 * n - 1) {
+					CHECK_EQ(tt_fired[i].user, moved);
+					continue;
+				}
+				CHECK_EQ(tt_fired[i].user, expected);
+				expected++;
+			}
+			tt_forget();
+			tt_end(w);
+		}
+}
+
 /* ---- very many ---- */
 
 static uint64_t many[MANY];
@@ -432,6 +469,7 @@ int main(int argc, char **argv)
 		FPT_CASE(polls_of_all_kinds_in_turn),
 		FPT_CASE(rest_is_rearmed),
 		FPT_CASE(rest_of_many_is_rearmed),
+		FPT_CASE(rest_of_one_tick_is_rearmed),
 		FPT_CASE(a_hundred_thousand_in_one_tick),
 		FPT_CASE(a_hundred_thousand_armed_twice),
 		FPT_CASE(a_hundred_thousand_for_the_past),
