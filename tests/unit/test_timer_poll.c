@@ -216,6 +216,46 @@ static void rest_of_one_tick_is_rearmed(void)
 		}
 }
 
+/* Timers that are soon due, and others that are over and were moved, in all numbers. */
+static void moved_in_the_past_beside_others_that_are_near(void)
+{
+	static uint64_t id[200];
+
+	for (uint64_t near = 60; near <= 94; near++)
+		for (uint64_t past = 1; past <= 120; past += 17) {
+			fp_timer_wheel *w = tt_wheel(0, 300);
+			uint64_t due = 0;
+
+			fpt_where("%" PRIu64 " near, %" PRIu64 " past", near, past);
+			for (uint64_t i = 0; i < near; i++)
+				tt_armed(w, i, 1024 + 2 * i);
+			CHECK_EQ(tt_poll(w, 1024), 1);
+			for (uint64_t i = 0; i < past; i++)
+				id[i] = tt_armed(w, 1000 + i, 900);
+			for (uint64_t i = 0; i < past; i++)
+				CHECK_EQ(fp_timer_arm(w, id[i], 901 + i % 2), 1);
+			CHECK_EQ(tt_poll(w, 1100), past + 38);
+			for (uint32_t i = 1; i < tt_fired_count; i++) {
+				const fp_timer_record *r = &tt_fired[i];
+
+				if (i <= past)
+					CHECK_EQ(r->expiry_tick,
+						 due < (past + 1) / 2 ? 901 : 902);
+				else
+					CHECK_EQ(r->user, i - past);
+				due++;
+			}
+			CHECK_EQ(tt_poll(w, 2000), near - 39);
+			CHECK_EQ(tt_fired_count, near + past);
+			for (uint32_t i = 2; i < tt_fired_count; i++)
+				CHECK(tt_fired[i - 1].expiry_tick <
+					      tt_fired[i].expiry_tick ||
+				      tt_fired[i - 1].user < tt_fired[i].user);
+			tt_forget();
+			tt_end(w);
+		}
+}
+
 /* ---- very many ---- */
 
 static uint64_t many[MANY];
@@ -470,6 +510,7 @@ int main(int argc, char **argv)
 		FPT_CASE(rest_is_rearmed),
 		FPT_CASE(rest_of_many_is_rearmed),
 		FPT_CASE(rest_of_one_tick_is_rearmed),
+		FPT_CASE(moved_in_the_past_beside_others_that_are_near),
 		FPT_CASE(a_hundred_thousand_in_one_tick),
 		FPT_CASE(a_hundred_thousand_armed_twice),
 		FPT_CASE(a_hundred_thousand_for_the_past),
