@@ -17,6 +17,7 @@
 #define OWN 8 /* timers of each thread that no other one arms */
 #define MAX_TIMERS 512
 #define ORPHANS 64
+#define POLLS 300 /* at least, however busy the machine is with other things */
 
 #define ALIVE 0x600dull
 #define DEAD 0xaa
@@ -53,6 +54,7 @@ struct run {
 	const struct setting *how;
 	fp_timer_wheel *w;
 	uint64_t clock;	  /* atomic */
+	uint64_t polls;	  /* atomic: that were not refused */
 	uint64_t working; /* atomic: threads that are not through */
 	struct place shared[SHARED];
 };
@@ -322,6 +324,8 @@ static void poll_once(void)
 	bury_orphans();
 	if (n < 0)
 		sched_yield(); /* let whoever polls get on */
+	else
+		__atomic_add_fetch(&run->polls, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- threads ---- */
@@ -374,11 +378,15 @@ static void *work(void *arg)
 {
 	me = arg;
 	ta_mine = &me->book;
-	for (uint64_t i = 0; i < me->steps; i++) {
+	for (uint64_t i = 0;
+	     i < me->steps || __atomic_load_n(&me->run->polls, __ATOMIC_RELAXED) < POLLS;
+	     i++) {
 		if (below(3))
 			some_step();
 		else
 			about_own(&me->own[below(OWN)]);
+		if (i % 256 == 0)
+			sched_yield();
 	}
 	__atomic_sub_fetch(&me->run->working, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -511,7 +519,7 @@ static void aim(struct duel *d, uint64_t id)
 	uint64_t now = __atomic_load_n(&d->clock, __ATOMIC_RELAXED);
 
 	CHECK_EQ(ta_arm(d->w, id, now + (fpt_random(&d->seed) >> 20) % 4), 0);
-	ta_moment(&d->seed, 40);
+	ta_moment(&d->seed, 400);
 	if (fpt_random(&d->seed) >> 60 == 0)
 		sched_yield();
 }
