@@ -407,6 +407,33 @@ static void never_polled_it_does_not_grow(void)
 	finish(&run, UNPOLLED);
 }
 
+/* Moved nearer by others again and again, each has one entry all the same. */
+static void *arm_all_nearer(void *arg)
+{
+	be(arg);
+	for (uint64_t n = 0; n < me->run->steps; n++)
+		for (uint32_t i = 0; i < UNPOLLED; i++)
+			ta_arm(me->run->w, me->run->ids[i], SOON - n * UNPOLLED - i);
+	return nothing_more(me);
+}
+
+static void moved_for_ever_it_does_not_grow(void)
+{
+	static struct run run;
+	uint64_t used;
+
+	prepare(&run, UNPOLLED, saw, NULL, fpt_scale(FPT_SAMPLE ? 30 : 200, 20000));
+	used = tt_stats(run.w).memory_used;
+	start(&run, 1, arm_all_nearer);
+	poll_until_through(&run);
+	join(&run);
+	CHECK_EQ(settle(&run, UNPOLLED).fired, 0);
+	CHECK(tt_stats(run.w).memory_used <= used + UNPOLLED * 512 + 512);
+	CHECK_EQ(ta_poll(run.w, SOON, LIBFP_WHEEL_NO_LIMIT), UNPOLLED);
+	settle(&run, 0);
+	finish(&run, UNPOLLED);
+}
+
 /* ---- threads come and go ---- */
 
 #define EACH 16 /* timers of one life */
@@ -478,6 +505,7 @@ int main(int argc, char **argv)
 		FPT_CASE(eight_thousand_timers_fire_once_each),
 		FPT_CASE(slow_timers_that_others_rearm),
 		FPT_CASE(never_polled_it_does_not_grow),
+		FPT_CASE(moved_for_ever_it_does_not_grow),
 		FPT_CASE(threads_that_come_and_go_lose_nothing),
 	};
 

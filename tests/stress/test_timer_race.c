@@ -585,7 +585,7 @@ static void cancel_says_what_comes(void) /* T-19 */
 
 	for (int burst = 0; burst < 2; burst++)
 		a_duel(burst, cancel_each,
-		       fpt_scale(FPT_SAMPLE ? 10000 : 100000, 10000000), &seed);
+		       fpt_scale(FPT_SAMPLE ? 6000 : 30000, 10000000), &seed);
 }
 
 static void destroy_each(struct duel *d)
@@ -617,7 +617,7 @@ static void destroy_beside_expiry_tells_when_to_free(void) /* T-18 */
 
 	for (int burst = 0; burst < 2; burst++)
 		a_duel(burst, destroy_each,
-		       fpt_scale(FPT_SAMPLE ? 10000 : 100000, 10000000), &seed);
+		       fpt_scale(FPT_SAMPLE ? 6000 : 30000, 10000000), &seed);
 }
 
 int main(int argc, char **argv)

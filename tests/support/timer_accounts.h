@@ -166,6 +166,7 @@ static inline uint64_t ta_settle(fp_timer_wheel *w, const struct ta_book *sum)
 		CHECK_EQ(s.cancelled, sum->cancelled + revoked);
 	}
 	CHECK((int64_t)revoked >= 0);
+	CHECK(s.memory_used <= s.memory);
 	if (!sum->syncs)
 		CHECK(revoked <= sum->in_progress);
 	return pending;
