@@ -29,9 +29,10 @@
 #define VALUES_MAX 64
 #define OTHER_WORK ((size_t)64 << 20)
 
-/* A step of more than this is never free of context switches: it counts in CPU time,
- * with all contestants. */
-#define CPU_TIME_FROM 1000000u
+/* Of so many timers a step is long, and counts in CPU time, with all contestants: it may
+ * be descheduled now and then, each SWITCH_NS. A shorter one must not be. */
+#define LONG_FROM 100000u
+#define SWITCH_NS 10000000u
 
 #define MEMORY_FROM 10000u /* fewer are lost among pages */
 
@@ -150,7 +151,7 @@ static uint64_t clock_ns(uint32_t n)
 {
 	struct timespec t;
 
-	if (n < CPU_TIME_FROM)
+	if (n < LONG_FROM)
 		return bench_now_ns();
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
@@ -181,7 +182,8 @@ static void step(struct turn *t, enum timer_step what)
 	ns = clock_ns(n) - begin;
 	if (!t->counts || t->n[what] == VALUES_MAX)
 		return;
-	if (n >= CPU_TIME_FROM || partner_switches() == switches)
+	switches = partner_switches() - switches;
+	if ((uint64_t)switches <= (n < LONG_FROM ? 0 : ns / SWITCH_NS))
 		t->values[what][t->n[what]++] = (float)ns / (float)n;
 }
 
