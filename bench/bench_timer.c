@@ -8,6 +8,7 @@
  *   timer_hold, timer_passed
  *                    ns a timer, of 1,000 to 1,000,000 (timer_steps.c); the mode is the
  *                    kind of call
+ *   timer_live       ns a timer that fires when time comes to it (timer_live.c)
  *   timer_memory, timer_reserved
  *                    bytes of memory touched, and of address space, for each timer
  *   timer_idle, timer_crowd, timer_ageing
@@ -81,6 +82,7 @@ int main(int argc, char **argv)
 	start_libraries(b);
 	timer_memory(b, contestants, n_contestants);
 	timer_steps(b, contestants, n_contestants);
+	timer_live(b, with_rte);
 	timer_idle(b, with_rte);
 	timer_pairs(b, with_rte);
 	timer_polls(b);

@@ -7,15 +7,15 @@ from report_timer import PEERS, STEPS, WAYS, count
 from report_wakeup import one
 from results import OURS
 
-SHOWN = ("arm", "re-arm, random", "re-arm, for later", "cancel", "expire, cold",
-         "expire and arm again")
+SHOWN = ("arm", "re-arm, random", "re-arm, for later", "cancel", "expire, warm", "expire, cold",
+         "expire, as they come", "expire and arm again")
 
 
 def steps(results, out):
     """What a timer costs over how many there are, a panel for each step."""
     if not results.select(row="timer_arm"):
         return None
-    fig, axes = plt.subplots(2, 3, figsize=(11, 7), sharex=True, sharey=True)
+    fig, axes = plt.subplots(2, 4, figsize=(13, 7), sharex=True, sharey=True)
     ticks = sorted({c.capacity for c in results.select(row="timer_arm")})
     for ax, title in zip(axes.flat, SHOWN):
         _, row, mode, _ = next(s for s in STEPS if s[0] == title)

@@ -18,6 +18,7 @@ STEPS = (("arm", "timer_arm", "call", "bulk"),
          ("cancel", "timer_cancel", "call", "bulk"),
          ("expire, cold", "timer_expire", "cold", None),
          ("expire, warm", "timer_expire", "warm", "poll_burst"),
+         ("expire, as they come", "timer_live", "poll", None),
          ("expire and arm again", "timer_hold", "poll", None))
 WAYS = (OURS, "timerfd, next", "timerfd, each")
 CROWD = (1, 4, 16, 64)
@@ -171,7 +172,8 @@ PARTS = (
      "ns for each of n timers that expire uniformly within a second, 40 s ahead; armed in the "
      "order in which they lie in memory, all else in a random one. \"Later\" and touch add a "
      "second to each. An expiry is one poll that runs n callbacks, which count: \"warm\" right "
-     "after the arming, \"cold\" after the core has read 64 MiB of other memory. \"32 a call\" is "
+     "after the arming, \"cold\" after the core has read 64 MiB of other memory. \"As they come\" "
+     "is a thread that polls without a pause, in real time: what its polls take more than idle ones. \"32 a call\" is "
      "a bulk call, or fp_timer_wheel_poll_burst(). libev and libuv serve one thread and do not "
      "lock; libuv's time is in ms. A timerfd is a system call each.", steps),
     ("What polls do later",

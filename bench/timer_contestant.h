@@ -73,7 +73,8 @@ struct timer_set {
 	uint64_t *handles;  /* room for n: the timers of a step, in its order ... */
 	uint64_t *expiries; /* ... and when these are to expire */
 	const uint32_t *us; /* of TIMER_HOLD: by timer, of the second */
-	uint64_t now;	    /* the library's time, if that is told to it */
+	uint64_t now;	    /* the library's time, if that is told to it ... */
+	uint64_t epoch_ns;  /* ... and when it was 0, if in real time */
 	uint64_t fired;	    /* counted by callbacks */
 };
 
@@ -90,6 +91,10 @@ struct timer_contestant {
 	void (*load)(struct timer_set *set, const struct timer_plan *plan);
 	timer_run *steps[TIMER_STEPS]; /* NULL: has no such call */
 	timer_run *rest; /* until what was armed as DUE is due; NULL: it is */
+	/* In real time, on the monotonic clock; NULL: its polls do more than look at timers.
+	 * Arms timer i for us[i] after begin_ns; polls at ns. */
+	void (*arm_at)(struct timer_set *set, const uint32_t *us, uint64_t begin_ns);
+	void (*poll)(struct timer_set *set, uint64_t ns);
 	uint64_t (*reserved)(const struct timer_set *set); /* bytes; NULL: not told */
 };
 
@@ -167,6 +172,7 @@ void timer_memory(struct bench *b, const struct timer_contestant *const *contest
 		  unsigned n);			 /* timer_steps.c */
 void timer_idle(struct bench *b, int with_rte);	 /* timer_idle.c */
 void timer_pairs(struct bench *b, int with_rte); /* timer_pairs.c */
+void timer_live(struct bench *b, int with_rte);	 /* timer_live.c */
 void timer_polls(struct bench *b);		 /* timer_polls.c */
 void timer_real(struct bench *b);		 /* timer_real.c */
 

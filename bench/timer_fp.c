@@ -155,6 +155,25 @@ static void fp_drop_cancelled(struct timer_set *set)
 	poll_at(set, set->now + AFTER_ALL_US);
 }
 
+static uint64_t tick_at(const struct timer_set *set, uint64_t ns)
+{
+	return (ns - set->epoch_ns) / 1000;
+}
+
+static void fp_arm_at(struct timer_set *set, const uint32_t *us, uint64_t begin_ns)
+{
+	if (!set->epoch_ns)
+		set->epoch_ns = bench_now_ns();
+	for (uint32_t i = 0; i < set->n; i++)
+		fp_timer_arm(set->owner, set->ids[i], tick_at(set, begin_ns) + us[i]);
+}
+
+static void fp_poll(struct timer_set *set, uint64_t ns)
+{
+	polled = set;
+	fp_timer_wheel_poll(set->owner, tick_at(set, ns), LIBFP_WHEEL_NO_LIMIT);
+}
+
 static uint64_t fp_reserved(const struct timer_set *set)
 {
 	fp_timer_wheel_stats stats = { .size = sizeof(stats) };
@@ -184,6 +203,8 @@ const struct timer_contestant timer_fp = {
 		   [TIMER_EXPIRE_COLD] = fp_expire,
 		   [TIMER_EXPIRE_BURST] = fp_expire_burst,
 		   [TIMER_HOLD] = fp_hold },
+	.arm_at = fp_arm_at,
+	.poll = fp_poll,
 	.reserved = fp_reserved,
 };
 

@@ -140,6 +140,25 @@ static void rte_hold(struct timer_set *set)
 	holds = 0;
 }
 
+static void rte_arm_at(struct timer_set *set, const uint32_t *us, uint64_t begin_ns)
+{
+	struct rte_timer *timers = set->timers;
+	uint64_t begin = rte_get_timer_cycles();
+
+	begin += (begin_ns - bench_now_ns()) * per_us / 1000;
+	for (uint32_t i = 0; i < set->n; i++)
+		rte_timer_reset(&timers[i],
+				begin + cycles(us[i]) - rte_get_timer_cycles(), SINGLE,
+				OWNER, fire, set);
+}
+
+static void rte_poll(struct timer_set *set, uint64_t ns)
+{
+	(void)set;
+	(void)ns;
+	rte_timer_manage();
+}
+
 const struct timer_contestant timer_rte = {
 	.who = "rte_timer",
 	.most = UINT32_MAX,
@@ -153,6 +172,8 @@ const struct timer_contestant timer_rte = {
 		   [TIMER_EXPIRE] = rte_expire,
 		   [TIMER_EXPIRE_COLD] = rte_expire,
 		   [TIMER_HOLD] = rte_hold },
+	.arm_at = rte_arm_at,
+	.poll = rte_poll,
 };
 
 /* ---- idle ---- */
