@@ -173,9 +173,9 @@ PARTS = (
      "order in which they lie in memory, all else in a random one. \"Later\" and touch add a "
      "second to each. An expiry is one poll that runs n callbacks, which count: \"warm\" right "
      "after the arming, \"cold\" after the core has read 64 MiB of other memory. \"As they come\" "
-     "is a thread that polls without a pause, in real time: what its polls take more than idle ones. \"32 a call\" is "
-     "a bulk call, or fp_timer_wheel_poll_burst(). libev and libuv serve one thread and do not "
-     "lock; libuv's time is in ms. A timerfd is a system call each.", steps),
+     "is a thread that polls without a pause, in real time: what its polls take more than idle "
+     "ones. \"32 a call\" is a bulk call, or fp_timer_wheel_poll_burst(). libev and libuv serve "
+     "one thread and do not lock; libuv's time is in ms. A timerfd is a system call each.", steps),
     ("What polls do later",
      "A cancel leaves its entry in the wheel, and a re-arm for later does not move it; the poll "
      "that comes by pays for it, once, however often a timer was put off.", passed),

@@ -181,6 +181,7 @@ static void crowd(struct bench *b, int with_rte)
 #endif
 	}
 	(void)with_rte;
+	(void)lists;
 	bench_run(b, "timers, a crowd", 0.6);
 	pthread_barrier_wait(&leave);
 	for (unsigned i = 0; i < n; i++)

@@ -167,6 +167,7 @@ static void use_caches(void)
 		memory = memset(timer_alloc(OTHER_WORK), 1, OTHER_WORK);
 	for (size_t i = 0; i < OTHER_WORK / sizeof(*memory); i += 64 / sizeof(*memory))
 		sum += memory[i];
+	(void)sum;
 }
 
 /* ---- a repetition ---- */
