@@ -27,6 +27,7 @@ include/libfp/base.h
 include/libfp/mempool.h
 include/libfp/ring.h
 include/libfp/service.h
+include/libfp/timer.h
 include/libfp/wakeup.h
 {lib}/cmake/libfp/libfpConfig.cmake
 {lib}/cmake/libfp/libfpConfigVersion.cmake

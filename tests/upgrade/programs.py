@@ -223,13 +223,14 @@ def build_java(work):
     run(*cc(), "-fno-strict-aliasing", "-fPIC", "-shared", "-I", jni, "-I", jni / "linux",
         "-I", interface, package / "wrapper.c", "-o", work.out / "libLibfp.so", *work.flags())
     scripted = work.source / "tests/swig/scripted.i"
-    if scripted.exists():  # functions of services, a module of the tests
+    if scripted.exists():  # functions that libfp calls, a module of the tests
         package = work.out / "scripted"
         package.mkdir()
         run(swig, "-java", "-package", "scripted", "-outdir", package, "-o",
             package / "wrapper.c", scripted)
         run(*cc(), "-fno-strict-aliasing", "-fPIC", "-shared", "-I", jni, "-I",
-            jni / "linux", package / "wrapper.c", "-o", work.out / "libScripted.so")
+            jni / "linux", package / "wrapper.c", "-o", work.out / "libScripted.so",
+            *work.flags())
     run(javac, "-cp", GSON, "-sourcepath", work.out, "-d", work.out / "classes",
         interface / "FpException.java", *sorted((work.out / "libfp").glob("*.java")),
         *sorted(tests.glob("*.java")))

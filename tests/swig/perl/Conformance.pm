@@ -58,11 +58,11 @@ sub compare_fields {
 
 # ---- calls of all parts: each gets the run, the step and the handle ----
 
-# Calls Libfp::fp_<part>_<name>.
+# Calls Libfp::fp_<prefix>_<name>.
 sub fp {
     my ($name, @arguments) = @_;
     no strict 'refs';
-    return &{"Libfp::fp_$part->{name}_$name"}(@arguments);
+    return &{"Libfp::fp_$part->{prefix}_$name"}(@arguments);
 }
 
 # A new handle under the step's name.
@@ -86,7 +86,7 @@ sub ends {
 
 sub stats {
     my ($run, $step, $handle) = @_;
-    my $stats = "Libfp::fp_$part->{name}_stats"->new;
+    my $stats = "Libfp::fp_$part->{prefix}_stats"->new;
     my $got   = fp('get_stats', $handle, $stats);
     compare_fields($step, $stats);
     return $got;
@@ -154,10 +154,12 @@ sub run_case {
 # A driver's main. What a part brings: its name; the key of a step for its handle and the
 # handle without it; the keys that each call knows besides; the calls that are not plain;
 # prepare, which gets the run and the handle, if there is one, before the call; and check,
-# of what is not the result. Besides, if it has them: calls without a handle, and open,
-# which tells whether something else is open at the end. Returns the exit status.
+# of what is not the result. Besides, if it has them: the prefix of its functions, if that
+# is not its name, calls without a handle, and open, which tells whether something else is
+# open at the end. Returns the exit status.
 sub run_script {
     ($part, my @arguments) = @_;
+    $part->{prefix}  //= $part->{name};
     $part->{without} //= qr/^$/;
     $part->{open} //= sub { 0 };
     my $planted = $arguments[0] eq '--planted' && shift @arguments;
