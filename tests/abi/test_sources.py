@@ -41,6 +41,7 @@ ORDERLY = {
                        "FPI_LOAD(p, FPI_MO(ring_head, ACQUIRE));\n",
     "src/ring/ring_internal.h": "FPI_LOAD(p, FPI_MO(ring_tail, ACQUIRE));\n",
     "src/service/service.h": "#include \"wakeup/wakeup.h\"\n",
+    "src/timer/timer.c": "#include \"service/service.h\"\n",
     "tests/unit/api.c": "/* LIBFP_API */\n",
     "build/x.c": "LIBFP_API\n",
 }
