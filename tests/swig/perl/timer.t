@@ -75,7 +75,8 @@ subtest 'a callback of C' => sub {
     Libfp::fp_timer_arm($wheel, $id, 5);
     is(Libfp::fp_timer_wheel_poll($wheel, 9, $Libfp::LIBFP_WHEEL_NO_LIMIT), 1);
     is(Scripted::scripted_fired(),        1);
-    is(Scripted::scripted_record(0, $_), (($id, 77, 5, 0)[$_])) for 0 .. 3;
+    my $record = pack 'q4', map { Scripted::scripted_record(0, $_) } 0 .. 3;
+    is_deeply([unpack 'Q4', $record], [$id, 77, 5, 0]);
     Libfp::fp_timer_wheel_destroy($wheel);
 };
 

@@ -19,10 +19,11 @@ my %keys = map { $_ => '' } qw(destroy unref name now tick_ns count cancel_all r
     interrupt await_fired service service_start);
 %keys = (
     %keys,
-    (map { $_         => 'timer' } qw(timer_destroy cancel is_pending)),
-    (map { $_         => 'wakeup' } qw(set_wakeup)),
-    (map { "wakeup_$_" => 'wakeup' } qw(create destroy arm clear)),
-    (map { $_         => 'core' } qw(service_map core_create core_run core_destroy)),
+    (map { $_ => 'timer' } qw(timer_destroy cancel is_pending)),
+    (   map { $_ => 'wakeup' }
+            qw(set_wakeup wakeup_create wakeup_destroy wakeup_arm wakeup_clear)
+    ),
+    (map { $_ => 'core' } qw(service_map core_create core_run core_destroy)),
     create             => 'name start tick_ns capacity max_timers wait stats',
     lookup             => 'name',
     ticks_from_ns      => 'ns',
