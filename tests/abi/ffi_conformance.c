@@ -78,6 +78,7 @@ static const struct {
 	{ "fp_service_core_list", NOTHING, NULL },
 	{ "fp_timer_wheel_destroy", NOTHING, NULL },
 	{ "fp_timer_wheel_name", NOTHING, NULL },
+	{ "fp_timer_wheel_poll_many", NOTHING, NULL }, /* none of none */
 };
 #define ZEROS (sizeof(zero_table) / sizeof(zero_table[0]))
 

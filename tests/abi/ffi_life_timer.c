@@ -199,6 +199,7 @@ static void by_the_clock(uint64_t wheel, uint64_t wakeup)
 		      ticks == 2,
 	      "ticks_from_ns");
 	CHECK(CALL("fp_timer_wheel_now", wheel, WORD(&now)) == 0 && now > 0, "now");
+	CHECK(CALL("fp_timer_wheel_poll", wheel, now, 1) == 0, "nothing is armed");
 	CHECK(CALL("fp_timer_wheel_wait", wheel, 0) == -ETIMEDOUT, "wait in vain");
 	CHECK(CALL("fp_timer_wheel_interrupt", wheel) == 0, "interrupt");
 	CHECK(CALL("fp_timer_wheel_set_wakeup", wheel, wakeup) == 0, "set_wakeup");
