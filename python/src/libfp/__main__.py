@@ -4,8 +4,20 @@
 from __future__ import annotations
 
 import sys
+from array import array
 
-from . import FEATURES, MT, ST, Pool, Ring, RingClosed, __version__, _libfp, library_path
+from . import (
+    FEATURES,
+    MT,
+    ST,
+    Pool,
+    Ring,
+    RingClosed,
+    TimerWheel,
+    __version__,
+    _libfp,
+    library_path,
+)
 from ._info import HEADERS
 
 
@@ -55,6 +67,19 @@ def check_pool(checked: bool) -> None:
         pool.audit()
 
 
+def check_wheel() -> None:
+    """Timers in bursts: armed, cancelled, and fired in order."""
+    with TimerWheel(100, start_tick=0) as wheel:
+        timers = wheel.create_bulk(array("Q", range(100)))
+        expiries = array("Q", range(1000, 0, -10))
+        expect("arm_bulk", wheel.arm_bulk(timers, expiries), 100)
+        expect("cancel_bulk", wheel.cancel_bulk(timers[:50]), 50)
+        expect("poll_burst", [r.user for r in wheel.poll_burst(400)], list(range(99, 59, -1)))
+        expect("count", wheel.count, 10)
+        expect("destroy_bulk", wheel.destroy_bulk(timers), 100)
+        expect("poll_burst", len(wheel.poll_burst(2000)), 0)
+
+
 def main() -> int:
     path = library_path()
     bundled = path == _libfp.__file__
@@ -68,6 +93,7 @@ def main() -> int:
                 check_ring(producer, consumer)
         for checked in (False, True):
             check_pool(checked)
+        check_wheel()
     except Exception as failed:  # whatever it is, it is the answer
         print(f"self-check: failed: {type(failed).__name__}: {failed}")
         return 1
