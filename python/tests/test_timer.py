@@ -147,7 +147,7 @@ def test_periodic(wheel):
 
 @pytest.mark.parametrize(("policy", "wanted"), [
     ("skip", [(40, 3)]), ("coalesce", [(10, 3)]),
-    ("catch-up", [(10, 3), (20, 2), (30, 1), (40, 0)])])
+    ("catch_up", [(10, 3), (20, 2), (30, 1), (40, 0)])])
 def test_periods_that_were_missed(wheel, policy, wanted):
     timer = wheel.create_timer()
     wheel.arm_periodic(timer, 10, 10, policy)
@@ -161,7 +161,7 @@ def test_bad_periods(wheel):
     timer = wheel.create_timer()
     with pytest.raises(libfp.InvalidArgument):
         wheel.arm_periodic(timer, 1, 0)
-    with pytest.raises(libfp.InvalidArgument, match="'skip', 'coalesce' or 'catch-up'"):
+    with pytest.raises(libfp.InvalidArgument, match="'skip', 'coalesce' or 'catch_up'"):
         wheel.arm_periodic(timer, 1, 1, "never")
     assert wheel.count == 0
 

@@ -69,7 +69,7 @@ def test_periodic(wheel):
     async def main():
         timer = wheel.create_timer()
         start, period = wheel.now(), wheel.ticks_from_ns(10**6)
-        wheel.arm_periodic(timer, start + period, period, "catch-up")
+        wheel.arm_periodic(timer, start + period, period, "catch_up")
         ticks = []
         while len(ticks) < 5:
             ticks += [r.expiry_tick for r in await wheel.expired()]

@@ -135,7 +135,7 @@ class WheelMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.timers)
     @rule(which=PICK, ahead=AHEAD, period=AHEAD,
-          policy=st.sampled_from(["skip", "coalesce", "catch-up"]))
+          policy=st.sampled_from(["skip", "coalesce", "catch_up"]))
     def arm_periodic(self, which, ahead, period, policy):
         timer, first = self.chosen(which), self.at(ahead)
         period = max(1, period)
@@ -185,7 +185,7 @@ class WheelMachine(RuleBasedStateMachine):
             out.append((i, t.user, fires, min(missed, 2**32 - 1), bool(t.period)))
             following = 0
             if t.period:
-                following = t.expiry + t.period * (1 if t.policy == "catch-up" else missed + 1)
+                following = t.expiry + t.period * (1 if t.policy == "catch_up" else missed + 1)
             t.expiry = following if t.period and following <= LAST else None
         return out
 
@@ -193,7 +193,7 @@ class WheelMachine(RuleBasedStateMachine):
           into=st.booleans())
     def poll(self, ahead, n, into):
         # Catching up with small periods over a long time would take as many records.
-        smallest = min([t.period for t in self.armed().values() if t.policy == "catch-up" and
+        smallest = min([t.period for t in self.armed().values() if t.policy == "catch_up" and
                         t.period], default=LAST)
         now = self.at(min(ahead, 20 * smallest))
         upcoming = self.wheel.next_expiry

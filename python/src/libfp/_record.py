@@ -16,7 +16,7 @@ from ._libfp import ffi, lib
 POLICIES: dict[str, int] = {
     "skip": lib.LIBFP_TIMER_SKIP,
     "coalesce": lib.LIBFP_TIMER_COALESCE,
-    "catch-up": lib.LIBFP_TIMER_CATCH_UP,
+    "catch_up": lib.LIBFP_TIMER_CATCH_UP,
 }
 _POLICY_NAMES = {number: name for name, number in POLICIES.items()}
 
@@ -60,7 +60,7 @@ class TimerInfo:
     user: int
     expiry_tick: int | None  # None: it is not armed
     period_ticks: int | None  # None: it is not periodic
-    policy: str | None  # if periodic: "skip", "coalesce" or "catch-up"
+    policy: str | None  # if periodic: "skip", "coalesce" or "catch_up"
 
 
 def timer_info(raw: Any) -> TimerInfo:

@@ -213,12 +213,12 @@ class TimerWheel(Named):
         """Arms a timer to fire at first_tick, and every period_ticks from there on.
 
         policy  what becomes of periods that no poll came for in time: "skip": the last one fires;
-                "coalesce": the first one fires for all; "catch-up": each fires
+                "coalesce": the first one fires for all; "catch_up": each fires
 
         Returns whether it was armed.
         """
         if policy not in POLICIES:
-            raise invalid(f"policy is {policy!r}, not 'skip', 'coalesce' or 'catch-up'")
+            raise invalid(f"policy is {policy!r}, not 'skip', 'coalesce' or 'catch_up'")
         call = lib.glue_timer_arm_periodic
         return self._call(call, timer, first_tick, period_ticks, POLICIES[policy]) == 1
 
