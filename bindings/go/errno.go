@@ -29,12 +29,13 @@ const (
 	ErrFault        = Errno(syscall.EFAULT)       // not an object of this pool
 	ErrAlready      = Errno(syscall.EALREADY)     // the object was put before; the core runs, or does not
 	ErrUnclean      = Errno(syscall.EUCLEAN)      // memory was overwritten (Checked, Audit)
-	ErrNoWakeup     = Errno(syscall.ENXIO)        // nothing to wait on: RingWait, SetWakeup, FD
+	ErrNoWakeup     = Errno(syscall.ENXIO)        // nothing to wait on: RingWait, WheelWait, SetWakeup, FD
 	ErrCanceled     = Errno(syscall.ECANCELED)    // a wait that Interrupt has ended
 	ErrTimeout      = Errno(syscall.ETIMEDOUT)    // the time is over; calls with a context return its error
-	ErrInProgress   = Errno(syscall.EINPROGRESS)  // inside a service: not waited for
+	ErrInProgress   = Errno(syscall.EINPROGRESS)  // inside a service, or a callback runs: not waited for
 	ErrShutdown     = Errno(syscall.ESHUTDOWN)    // the service is not ready or not started
-	ErrDeadlock     = Errno(syscall.EDEADLK)      // not inside a service
+	ErrDeadlock     = Errno(syscall.EDEADLK)      // not inside a service, or the callback
+	ErrStale        = Errno(syscall.ESTALE)       // no such timer: destroyed, or of another wheel
 	ErrTooManyFiles = Errno(syscall.EMFILE)       // no descriptors are left
 	ErrClosed       = Errno(syscall.EBADF)        // a call after Close; only this package returns it
 )

@@ -4,6 +4,7 @@
 //
 // A gate counts the calls that are inside C; there is one for each side of a ring, and one
 // for what belongs to no side, so that producers and consumers do not share a cache line.
+// (Of a wheel who arms is one side, and who polls the other.)
 // (Get and put of a pool have the lock of their cache instead: pool_cache.go.)
 // To shut a gate is to add a large negative number: from then on whoever enters sees a
 // count below 1, steps back and waits for the verdict, and the closer waits until only its
@@ -58,9 +59,9 @@ func (g *gate) wait() bool {
 }
 
 const (
-	producers = iota // enqueue, spans of that side, CloseProducer
-	consumers        // dequeue, peek, spans of that side
-	others           // what looks at the ring or pool
+	producers = iota // enqueue, spans of that side, CloseProducer; what is done to a timer
+	consumers        // dequeue, peek, spans of that side; PollBurst
+	others           // what looks at the ring, pool or wheel
 	sides
 )
 

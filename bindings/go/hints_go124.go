@@ -28,5 +28,17 @@ package fp
 #cgo noescape fpgo_pool_get_one
 #cgo nocallback fpgo_pool_get_one
 #cgo nocallback fpgo_pool_put_one
+#cgo noescape fpgo_timer_create_bulk
+#cgo nocallback fpgo_timer_create_bulk
+#cgo noescape fpgo_timer_destroy_bulk
+#cgo nocallback fpgo_timer_destroy_bulk
+#cgo noescape fpgo_timer_arm_bulk
+#cgo nocallback fpgo_timer_arm_bulk
+#cgo noescape fpgo_timer_touch_bulk
+#cgo nocallback fpgo_timer_touch_bulk
+#cgo noescape fpgo_timer_cancel_bulk
+#cgo nocallback fpgo_timer_cancel_bulk
+#cgo noescape fpgo_wheel_poll_burst
+#cgo nocallback fpgo_wheel_poll_burst
 */
 import "C"

@@ -24,6 +24,16 @@ func raceSignal(*Wakeup) {}
 
 func raceWoken(*Wakeup) {}
 
+func raceArm(*Wheel) {}
+
+func raceCancel(*Wheel) {}
+
+func raceTable([]TimerID, []uint64) {}
+
+func raceResults([]TimerResult) {}
+
+func raceExpired(*Wheel, []Expired, int) {}
+
 func raceReach(*function) {}
 
 func raceLeft(*function) {}

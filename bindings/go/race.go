@@ -4,9 +4,10 @@
 
 // What the race detector cannot see for itself, because it happens in C: which Go memory
 // a call reads or writes, and that what came before an enqueue comes before what follows
-// the dequeue, and the same of a put and the next get, a signal and the end of a wait.
-// The second is told for the whole ring, pool or wake-up and not for single elements, so
-// that a race may be missed, but none is reported that is not there.
+// the dequeue, and the same of a put and the next get, a signal and the end of a wait, an
+// arming and its record. The second is told for the whole ring, pool, wake-up or wheel and
+// not for single elements, so that a race may be missed, but none is reported that is not
+// there.
 
 package fp
 
@@ -57,6 +58,37 @@ func raceSignal(w *Wakeup) {
 
 func raceWoken(w *Wakeup) {
 	runtime.RaceAcquire(unsafe.Pointer(&w.wakeup))
+}
+
+// Calls about a timer lock it, so they come one after the other; a record comes after the
+// arming that it tells of.
+func raceArm(w *Wheel) {
+	runtime.RaceAcquire(unsafe.Pointer(&w.tickNS))
+	runtime.RaceReleaseMerge(unsafe.Pointer(&w.tickNS))
+}
+
+func raceCancel(w *Wheel) { raceArm(w) }
+
+func raceTable(ids []TimerID, numbers []uint64) {
+	if len(ids) > 0 {
+		runtime.RaceReadRange(unsafe.Pointer(&ids[0]), 8*len(ids))
+	}
+	if len(numbers) > 0 {
+		runtime.RaceReadRange(unsafe.Pointer(&numbers[0]), 8*len(numbers))
+	}
+}
+
+func raceResults(results []TimerResult) {
+	if len(results) > 0 {
+		runtime.RaceWriteRange(unsafe.Pointer(&results[0]), 4*len(results))
+	}
+}
+
+func raceExpired(w *Wheel, expired []Expired, n int) {
+	if n > 0 {
+		runtime.RaceAcquire(unsafe.Pointer(&w.tickNS))
+		runtime.RaceWriteRange(unsafe.Pointer(&expired[0]), n*int(unsafe.Sizeof(expired[0])))
+	}
 }
 
 // raceReach comes before what lets cores call a service, raceLeft after what has waited

@@ -30,11 +30,16 @@ func makeWaitingRing(t testing.TB, k kind, capacity int) *Ring {
 // asleep waits until n goroutines sleep for a side.
 func asleep(t testing.TB, r *Ring, side, n int) {
 	t.Helper()
+	asleepAt(t, &r.waiting, side, n)
+}
+
+func asleepAt(t testing.TB, o *waiting, side, n int) {
+	t.Helper()
 	until(t, "sleepers", func() bool {
-		r.waits.mutex.Lock()
-		defer r.waits.mutex.Unlock()
-		s := &r.waits.side[side]
-		for _, b := range []*bell{s.own, s.bound.bellOf(), r.threads[side]} {
+		o.waits.mutex.Lock()
+		defer o.waits.mutex.Unlock()
+		s := &o.waits.side[side]
+		for _, b := range []*bell{s.own, s.bound.bellOf(), o.threads[side]} {
 			if b != nil {
 				b.mutex.Lock()
 				sleeping := b.sleeping

@@ -47,7 +47,8 @@ type Service struct {
 	service  *C.fpgo_service // never changes; the handle says whether it is still alive
 	function *function       // nil: C's, or found
 	found    bool            // a reference by lookup: Close gives it back
-	runs     atomic.Int64    // RunOnce, which is not inside the gates
+	owner    *Wheel          // whose it is; its handle is in the place of the service's own
+	runs     atomic.Int64    // RunOnce, which is not inside the gates; of an owner: there
 }
 
 // NewService makes a service, which is not started and mapped to no core. Errors:
@@ -153,6 +154,9 @@ func (s *Service) held() *handle {
 	if s == nil {
 		return nil
 	}
+	if s.owner != nil {
+		return &s.owner.handle
+	}
 	return &s.handle
 }
 
@@ -163,10 +167,13 @@ func (s *Service) held() *handle {
 //
 // ErrBusy: references by lookup are out, or rings are bound to its wake-up. The service
 // lives on then, and is as it was. ErrInProgress: called inside a service: another
-// goroutine closes it, when that is possible.
+// goroutine closes it, when that is possible. ErrNotSupported: it belongs to a wheel.
 func (s *Service) Close() error {
 	if s == nil || !s.made {
 		return nil
+	}
+	if s.owner != nil {
+		return ErrNotSupported
 	}
 	if inService() {
 		go s.close()
@@ -196,7 +203,12 @@ func (s *Service) close() error {
 }
 
 // Name is the name given at create, "" if there is none.
-func (s *Service) Name() string { return s.held().named() }
+func (s *Service) Name() string {
+	if s == nil {
+		return ""
+	}
+	return s.name
+}
 
 // Handle is the fp_service * for C code of yours; nil if the service is nil or closed. The
 // caller keeps the Service reachable (runtime.KeepAlive) and open while C uses the handle.
@@ -363,9 +375,13 @@ func (s *Service) RunOnce() (worked bool, err error) {
 	if err := s.held().look(); err != nil {
 		return false, err
 	}
-	s.runs.Add(1) // the function may call what the gate would keep out
-	s.leave()
-	defer s.runs.Add(-1)
+	runs := &s.runs
+	if s.owner != nil {
+		runs = &s.owner.runs
+	}
+	runs.Add(1) // the function may call what the gate would keep out
+	s.held().leave()
+	defer runs.Add(-1)
 	raceReach(s.function)
 	code, result, caller := runOnce(s.service)
 	raceLeft(s.function)

@@ -105,17 +105,22 @@ static inline int fpgo_service_is_mapped(fpgo_service *service, fpgo_core *core)
 	return fp_service_is_mapped((fp_service *)service, (fp_service_core *)core);
 }
 
-/* From now; below 0: none. */
-static inline int fpgo_service_set_deadline(fpgo_service *service, int64_t in_ns)
+/* The library's clock. */
+static inline uint64_t fpgo_monotonic_ns(void)
 {
 	struct timespec now;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* From now; below 0: none. */
+static inline int fpgo_service_set_deadline(fpgo_service *service, int64_t in_ns)
+{
 	if (in_ns < 0)
 		return fp_service_set_deadline((fp_service *)service, 0);
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	return fp_service_set_deadline((fp_service *)service,
-				       (uint64_t)now.tv_sec * 1000000000u +
-					       (uint64_t)now.tv_nsec + (uint64_t)in_ns);
+				       fpgo_monotonic_ns() + (uint64_t)in_ns);
 }
 
 /* size is 0 if the call failed. */

@@ -29,6 +29,7 @@ type waits struct {
 		own   *bell   // of Go: signalled unless another one is bound
 		bound *Wakeup // SetWakeup; nil: none
 		calls int     // that wait
+		lent  bool    // C signals something else for good
 	}
 }
 
@@ -165,5 +166,28 @@ func (w *waits) bindTo(side int, wakeup *Wakeup) error {
 		return err
 	}
 	s.bound = wakeup
+	return nil
+}
+
+// lend has C bind something else to a side, which has to have nothing bound then. If that
+// succeeds, the side keeps it; its own wake-up stays idle.
+func (w *waits) lend(side int, bind func() error) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	s := &w.side[side]
+	if s.calls > 0 {
+		return ErrBusy
+	}
+	if s.own == nil || s.bound != nil || s.lent {
+		return bind()
+	}
+	if err := w.bind(side, nil); err != nil {
+		return err
+	}
+	if err := bind(); err != nil {
+		_ = w.bind(side, s.own.source.(*descriptor).wakeup)
+		return err
+	}
+	s.lent = true
 	return nil
 }
