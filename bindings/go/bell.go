@@ -54,7 +54,7 @@ type source interface {
 type bell struct {
 	mutex    sync.Mutex
 	source   source
-	private  bool // all who sleep here wait for one side of one ring
+	private  bool // all who sleep here wait for one side of one ring, or for one wheel
 	armed    bool
 	stopped  bool
 	rings    uint64 // how often it rang

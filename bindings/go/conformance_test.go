@@ -121,7 +121,7 @@ var errnoNames = map[Errno]string{
 	ErrFault: "-EFAULT", ErrAlready: "-EALREADY", ErrUnclean: "-EUCLEAN",
 	Errno(syscall.EIO): "-EIO", ErrNoWakeup: "-ENXIO", ErrCanceled: "-ECANCELED", ErrTooManyFiles: "-EMFILE",
 	ErrTimeout: "-ETIMEDOUT", ErrInProgress: "-EINPROGRESS", ErrShutdown: "-ESHUTDOWN",
-	ErrDeadlock: "-EDEADLK",
+	ErrDeadlock: "-EDEADLK", ErrStale: "-ESTALE",
 }
 
 // result is a number, or the name of an error.
@@ -148,7 +148,8 @@ type player interface {
 
 // players makes one for each part.
 var players = map[string]func(kind) player{"ring": newRingPlayer, "mempool": newPoolPlayer,
-	"wakeup": newWakeupPlayer, "service": newServicePlayer}
+	"wakeup": newWakeupPlayer, "service": newServicePlayer,
+	"timer": newWheelPlayer}
 
 var sideNames = map[string]uint32{"st": ST, "mt": MT}
 
@@ -266,7 +267,8 @@ func forEachCase(t *testing.T, file string,
 }
 
 func TestConformance(t *testing.T) {
-	for _, file := range []string{"ring.json", "mempool.json", "wakeup.json", "service.json"} {
+	for _, file := range []string{"ring.json", "mempool.json", "wakeup.json", "service.json",
+		"timer.json"} {
 		steps, cases := 0, 0
 		forEachCase(t, file, func(name string, script []fields, _ int, p player) {
 			ran, failed, failure := runCase(p, script)
@@ -287,7 +289,7 @@ func TestConformance(t *testing.T) {
 // The last step of each case of a planted script, or its end, is wrong: a driver that is awake
 // says so.
 func TestConformanceFindsWhatIsPlanted(t *testing.T) {
-	for _, file := range []string{"ring_planted.json", "mempool_planted.json"} {
+	for _, file := range []string{"ring_planted.json", "mempool_planted.json", "timer_planted.json"} {
 		forEachCase(t, file, func(name string, script []fields, mistake int, p player) {
 			if _, failed, failure := runCase(p, script); failed != mistake {
 				t.Errorf("%s: the mistake in step %d was not found, but %d: %q", name,

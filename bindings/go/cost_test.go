@@ -5,7 +5,8 @@
 //	go test -bench . -run -
 //
 // ns/elem is for an element that is enqueued and dequeued, or an object that is got and put,
-// by one goroutine; of waits, for an element that wakes another one.
+// by one goroutine; of waits, for an element that wakes another one; of timers, for one that is
+// armed and fires.
 
 package fp
 
@@ -30,6 +31,9 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks, indexes, tooMany := make([]Block, 32), make([]uint32, 32), make([]uint32, 101)
+	wheel := makeWheel(t, WheelOptions{Flags: Stats})
+	timers, ticks, expired := makeTimers(t, wheel, 32), upTo(1, 32), make([]Expired, 32)
+	results := make([]TimerResult, 32)
 	calls := map[string]func(){
 		"bursts":         func() { r.EnqueueBurst(v); r.DequeueBurst(v) },
 		"bulks":          func() { r.EnqueueBulk(v); r.DequeueBulk(v) },
@@ -47,7 +51,24 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		"blocks":         func() { cache.GetBulk(blocks); cache.PutBulk(blocks) },
 		"indexes":        func() { cache.GetIndexes(indexes); pool.PutIndexes(indexes) },
 		"of the pool":    func() { pool.InUse(); pool.Stats(); cache.Count(); cache.Flush() },
-		"no objects":     func() { pool.GetIndexes(tooMany); pool.PutIndexes(nil) },
+		"timers": func() {
+			wheel.ArmBulk(timers, ticks, results)
+			wheel.TouchBulk(timers, ticks, nil)
+			wheel.CancelBulk(timers[:4], nil)
+			wheel.PollBurst(1<<40, expired)
+		},
+		"single timers": func() {
+			wheel.Arm(timers[0], 1<<50)
+			wheel.Touch(timers[0], 1<<51)
+			wheel.Remaining(timers[0], 1)
+			wheel.IsPending(timers[0])
+			wheel.Cancel(timers[0])
+			timer, _ := wheel.Create(1)
+			wheel.Destroy(timer)
+			wheel.Poll(1<<41, 1)
+		},
+		"of the wheel": func() { wheel.Now(); wheel.NextExpiry(); wheel.Count(); wheel.Stats() },
+		"no objects":   func() { pool.GetIndexes(tooMany); pool.PutIndexes(nil) },
 	}
 	if sinceGo124 { // older compilers do not inline what would leave these on the stack
 		calls["spans of T"] = func() { inPlaceOf(of) }
@@ -60,6 +81,10 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			var v [8]uint32
 			cache.GetIndexes(v[:])
 			cache.PutIndexes(v[:])
+		}
+		calls["records on the stack"] = func() {
+			var v [8]Expired
+			wheel.PollBurst(1<<42, v[:])
 		}
 	}
 	for name, call := range calls {
@@ -235,4 +260,30 @@ func BenchmarkPool(b *testing.B) {
 func BenchmarkSyncPool(b *testing.B) {
 	pool := sync.Pool{New: func() any { return new([64]byte) }}
 	perElement(b, 1, func() { pool.Put(pool.Get()) })
+}
+
+// A timer that is armed and fires.
+func BenchmarkTimer(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := makeWheel(b, WheelOptions{})
+			ids, expiries, expired := makeTimers(b, w, n), make([]uint64, n), make([]Expired, n)
+			now := uint64(0)
+			perElement(b, n, func() {
+				for i := range expiries {
+					expiries[i] = now + 1 + uint64(i)%16
+				}
+				w.ArmBulk(ids, expiries, nil)
+				now += 16
+				w.PollBurst(now, expired)
+			})
+		})
+	}
+}
+
+// What Go has: a timer for each, which is started and stopped.
+func BenchmarkGoTimer(b *testing.B) {
+	timer := time.AfterFunc(time.Hour, func() {})
+	perElement(b, 1, func() { timer.Reset(time.Hour) })
+	timer.Stop()
 }

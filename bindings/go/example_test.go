@@ -414,6 +414,74 @@ func ExampleService() {
 	// context canceled
 }
 
+func ExampleWheel() {
+	wheel, err := fp.NewWheel(fp.WheelOptions{Flags: fp.WheelWait}) // a tick is a microsecond
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer wheel.Close()
+
+	names := []string{"alice", "bob", "carol"}
+	sessions, err := wheel.CreateBulk([]uint64{0, 1, 2}) // what records tell: indexes of names
+	if err != nil {
+		log.Fatal(err)
+	}
+	now, _ := wheel.Now()
+	deadline := func(ms time.Duration) uint64 { return now + wheel.TicksFrom(ms*time.Millisecond) }
+	wheel.ArmBulk(sessions, []uint64{deadline(2), deadline(3), deadline(1)}, nil)
+	wheel.Touch(sessions[2], deadline(4)) // carol has said something
+	if armed, _ := wheel.Cancel(sessions[1]); armed {
+		fmt.Println("bob has left, and will not expire")
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	expired := make([]fp.Expired, 64)
+	for left := 2; left > 0; {
+		if err := wheel.Wait(ctx); err != nil { // until the next expiry, or an earlier arm
+			log.Fatal(err)
+		}
+		now, _ := wheel.Now()
+		n, err := wheel.PollBurst(now, expired)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, e := range expired[:n] {
+			fmt.Println(names[e.User], "has expired")
+		}
+		left -= n
+	}
+	// Output:
+	// bob has left, and will not expire
+	// alice has expired
+	// carol has expired
+}
+
+func ExampleWheel_packets() {
+	wheel, err := fp.NewWheel(fp.WheelOptions{Flags: fp.WheelStartAt}) // time begins at 0
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer wheel.Close()
+	const idle = 30_000_000 // ticks: 30 s in microseconds
+
+	flow, err := wheel.Create(7)
+	if err != nil {
+		log.Fatal(err)
+	}
+	expired := make([]fp.Expired, 64)
+	for _, stamp := range []uint64{1_000_000, 2_500_000, 60_000_000} { // of packets
+		n, _ := wheel.PollBurst(stamp, expired)
+		for _, e := range expired[:n] {
+			fmt.Println("flow", e.User, "ended at", e.Expiry)
+		}
+		if armed, _ := wheel.Touch(flow, stamp+idle); !armed {
+			wheel.Arm(flow, stamp+idle)
+		}
+	}
+	// Output: flow 7 ended at 32500000
+}
+
 // What the guide shows is what runs here.
 func TestTheGuideIsTheseExamples(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/go.md")

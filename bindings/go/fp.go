@@ -3,8 +3,8 @@
 // Package fp drives libfp from Go: rings, bounded FIFO queues that carry bursts of
 // fixed-size elements between goroutines, and between Go and any other language in the
 // same process; pools of fixed-size objects, in memory that all of them see and the
-// garbage collector does not; wake-ups, to sleep until a ring has something; and services,
-// functions that cores call in turn.
+// garbage collector does not; wake-ups, to sleep until a ring has something; services,
+// functions that cores call in turn; and timer wheels.
 //
 // A call into C costs some tens of nanoseconds whatever it carries, so bursts are the
 // unit: at 256 elements a call costs less per element than anything a channel can do.
@@ -34,6 +34,12 @@
 // A [ServiceCore] calls the functions of the [Service] values that are mapped to it, on a
 // thread of its own or on a goroutine's, and sleeps when none has work.
 //
+// # Timers
+//
+// A [Wheel] holds timers that any goroutine arms and cancels. One polls it with the time, of
+// a clock or of what it reads, and gets what has fired as records of [Expired], a burst per
+// call; it may sleep until the next one is due.
+//
 // # Results
 //
 // Full and empty are counts, not errors: a call that finds no room or nothing to take
@@ -53,8 +59,10 @@
 // time, wherever it runs; a hand-over between goroutines needs something that orders the
 // two (a channel, a mutex, a WaitGroup). A ring made with the flag Checked finds out when
 // that was not so and returns ErrBusy. Pools and Caches are for any number of goroutines at
-// once. The race detector knows that what was done before an enqueue is seen after the
-// dequeue of its elements, and what was done before a put after the next get.
+// once, and so are wheels, but for their polls: one at a time. The race detector knows that
+// what was done before an enqueue is seen after the dequeue of its elements, what was done
+// before a put after the next get, and what was done before a timer was armed after the poll
+// that gives its record.
 //
 // # Lifetime
 //

@@ -70,7 +70,7 @@ func NewRing(options RingOptions) (*Ring, error) {
 	r := newRing(made.ring, false)
 	if options.Flags&RingWait != 0 {
 		for side := producers; side <= consumers; side++ {
-			if err := r.waits.makeOwn(side, true); err != nil {
+			if err := r.waits.makeOwn(side); err != nil {
 				_ = r.Close()
 				return nil, fmt.Errorf("fp: no wake-up for the ring: %w", err)
 			}

@@ -436,6 +436,7 @@ func TestErrors(t *testing.T) {
 		{ErrFault, syscall.EFAULT, "EFAULT"},
 		{ErrAlready, syscall.EALREADY, "EALREADY"},
 		{ErrUnclean, syscall.EUCLEAN, "EUCLEAN"},
+		{ErrStale, syscall.ESTALE, "ESTALE"},
 		{ErrClosed, syscall.EBADF, "closed"},
 	} {
 		if !errors.Is(c.err, c.number) || !errors.Is(c.err, c.err) {

@@ -72,6 +72,10 @@ func TestALibraryOfAnotherVersion(t *testing.T) {
 		fmt.Println(err)
 		_, err = NewServiceCore(ServiceCoreOptions{})
 		fmt.Println(err)
+		_, err = NewWheel(WheelOptions{})
+		fmt.Println(err)
+		_, err = LookupWheel("any")
+		fmt.Println(err)
 		_, err = LookupService("any")
 		fmt.Println(err)
 		_, err = LookupServiceCore("any")
@@ -104,7 +108,7 @@ func TestALibraryOfAnotherVersion(t *testing.T) {
 	}
 	message := fmt.Sprintf("this package needs libfp %d.%d, the library that runs is %d.7",
 		VersionMajor, VersionMinor, VersionMajor+1)
-	if strings.Count(string(out), message) != 11 {
-		t.Errorf("got %q, want %q 11 times", out, message)
+	if strings.Count(string(out), message) != 13 {
+		t.Errorf("got %q, want %q 13 times", out, message)
 	}
 }

@@ -70,8 +70,8 @@ func (w *waits) release(object unsafe.Pointer, free func() error) error {
 }
 
 // makeOwn binds a wake-up of Go to a side: whose descriptor Go has.
-func (w *waits) makeOwn(side int, private bool) error {
-	b, wakeup, err := newBell(0, private)
+func (w *waits) makeOwn(side int) error {
+	b, wakeup, err := newBell(0, true)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func NewWheel(options WheelOptions) (*Wheel, error) {
 		w.tickNS = options.TickNS
 	}
 	if options.Flags&WheelWait != 0 {
-		if err := w.waits.makeOwn(0, false); err != nil {
+		if err := w.waits.makeOwn(0); err != nil {
 			_ = w.Close()
 			return nil, fmt.Errorf("fp: no wake-up for the wheel: %w", err)
 		}

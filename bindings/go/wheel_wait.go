@@ -35,24 +35,24 @@ func (w *Wheel) SetWakeup(wakeup *Wakeup) error {
 	})
 }
 
-// Wait sleeps until the next expiry on the monotonic clock, or until a timer is armed for
-// earlier than that, or the wake-up is signalled for another reason. Poll then: it may
-// return nil though nothing is due. A goroutine that waits takes no thread of the system,
-// unless another language made the wheel; Go's own clock may wake it up to a millisecond
-// late.
+// Wait sleeps until a poll has something to do: until the next expiry on the monotonic
+// clock, or until another goroutine or thread arms what the next poll has to take in. Poll
+// then: it may be that nothing is due yet. A wake-up that is bound ends the wait also when
+// it is signalled for another reason. A goroutine that waits takes no thread of the system,
+// unless another language made the wheel; Go wakes it up to a millisecond late.
 //
-// Errors: that of the context, when it is done; ErrCanceled after Interrupt; ErrNoWakeup if
-// the wheel has neither WheelWait nor a wake-up; ErrNotSupported if it has a Service;
-// ErrClosed if it is closed meanwhile.
+// Errors: that of the context, when it is done: then Wait looks, and does not sleep;
+// ErrCanceled after Interrupt; ErrNoWakeup if the wheel has neither WheelWait nor a wake-up;
+// ErrNotSupported if it has a Service; ErrClosed if it is closed meanwhile.
 func (w *Wheel) Wait(ctx context.Context) error {
 	if w == nil || !w.made {
 		return ErrInvalid
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	left, err := w.left()
 	if left == 0 || err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	b := w.begin(0, w.listener)
@@ -65,23 +65,25 @@ func (w *Wheel) Wait(ctx context.Context) error {
 			return err
 		}
 	}
-	s := newSleeper(false)
+	s := newSleeper(true) // everybody is to be woken
 	defer s.done()
-	return w.sleep(ctx, b, s, interrupts)
+	for {
+		again, err := w.sleep(ctx, b, s, interrupts)
+		if !again || err != nil {
+			return err
+		}
+	}
 }
 
-// sleep enters the bell, looks, sleeps and leaves.
-func (w *Wheel) sleep(ctx context.Context, b *bell, s *sleeper, interrupts uint64) error {
+// sleep enters the bell, looks, sleeps and leaves; again: there was no reason to wake.
+func (w *Wheel) sleep(ctx context.Context, b *bell, s *sleeper, interrupts uint64) (again bool, err error) {
 	if err := b.enter(s); err != nil {
-		return err
+		return false, err
 	}
-	left, err := w.left()
-	if left > 0 && err == nil && b.interrupted(interrupts) {
-		err = ErrCanceled
-	}
+	left, err := w.leftUnless(b, interrupts)
 	if left == 0 || err != nil {
 		b.leave(s)
-		return err
+		return false, err
 	}
 	var due <-chan time.Time
 	if left != never {
@@ -94,13 +96,20 @@ func (w *Wheel) sleep(ctx context.Context, b *bell, s *sleeper, interrupts uint6
 	case <-due:
 	case <-ctx.Done():
 		b.leave(s)
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	b.leave(s)
-	if left, err = w.left(); left > 0 && err == nil && b.interrupted(interrupts) {
+	left, err = w.leftUnless(b, interrupts)
+	return left > 0 && b.private, err
+}
+
+// leftUnless is left, but for an interrupt.
+func (w *Wheel) leftUnless(b *bell, interrupts uint64) (time.Duration, error) {
+	left, err := w.left()
+	if left > 0 && err == nil && b.interrupted(interrupts) {
 		err = ErrCanceled
 	}
-	return err
+	return left, err
 }
 
 // left is the time until a poll has something to do.

@@ -85,6 +85,7 @@ func TestWaitForATimer(t *testing.T) {
 	}
 	wantErr(t, "nothing is armed", w.Wait(later(t)), context.DeadlineExceeded)
 	w.Arm(id, inAnHour(t, w))
+	pollNow(t, w)
 	wantErr(t, "in an hour", w.Wait(later(t)), context.DeadlineExceeded)
 	over, cancel := context.WithCancel(bg)
 	done := waitFor(over, w)
@@ -93,6 +94,7 @@ func TestWaitForATimer(t *testing.T) {
 	wantErr(t, "cancelled", <-done, context.Canceled)
 	wantErr(t, "over before", w.Wait(over), context.Canceled)
 	w.Arm(id, 1)
+	wantErr(t, "long ago, and over before", w.Wait(over), nil)
 	wantErr(t, "long ago", w.Wait(bg), nil)
 	want(t, "fired", fired(t, w).ID, id)
 }
@@ -159,6 +161,7 @@ func TestCloseWhileAnotherWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Arm(makeTimer(t, w, 0), inAnHour(t, w))
+	pollNow(t, w)
 	first, second := waitFor(bg, w), waitFor(bg, w)
 	asleepAt(t, &w.waiting, 0, 2)
 	wantErr(t, "Close", w.Close(), nil)
@@ -368,27 +371,27 @@ func TestGoroutinesArmWhileOnePolls(t *testing.T) {
 		go func(from int) {
 			defer left.Add(-1)
 			var fires [each]int64 // armings that were not cancelled
-			for i := 0; i < rounds; i++ {
+			for i, left := 0, rounds; left > 0; i++ {
 				at := i % each
-				was, err := w.Cancel(ids[from+at])
-				if err != nil {
-					t.Error("Cancel:", err)
-				}
-				if was {
-					cancelled.Add(1)
-					fires[at]--
-				}
-				if handled[from+at].Load() != fires[at] { // somebody is at work on its record
+				if handled[from+at].Load() == fires[at] { // nobody is at work on its record
+					written[from+at]++
+					now, _ := w.Now()
+					if moved, err := w.Arm(ids[from+at], now+uint64(i%5)*20); moved || err != nil {
+						t.Error("Arm:", moved, err)
+					}
+					armed.Add(1)
+					fires[at]++
+					left--
+				} else if i%97 == 0 {
+					was, err := w.Cancel(ids[from+at])
+					wantErr(t, "Cancel", err, nil)
+					if was {
+						cancelled.Add(1)
+						fires[at]--
+					}
+				} else if i%each == 0 {
 					idle()
-					continue
 				}
-				written[from+at]++
-				now, _ := w.Now()
-				if moved, err := w.Arm(ids[from+at], now+uint64(i%5)*20); moved || err != nil {
-					t.Error("Arm:", moved, err)
-				}
-				armed.Add(1)
-				fires[at]++
 			}
 		}(a * each)
 	}
