@@ -14,7 +14,7 @@ WHO = (("C", RING), ("C, single calls", RING), ("libffi", RING), ("libffi, singl
        ("Python, NumPy", RING), ("Python, bytes", RING), ("Python, single calls", RING),
        ("queue.SimpleQueue", ("-",)), ("collections.deque", ("-",)),
        ("multiprocessing.Queue", ("-",)), ("multiprocessing.Queue of arrays", ("-",)))
-GO = (("{}", RING), ("{}, single calls", RING), ("{} channel", ("-",)))
+GO = (("{}", RING), ("{}, single calls", RING), ("{} channel", ("-",)), ("{} timers", ("-",)))
 
 
 def languages(results):
@@ -113,7 +113,8 @@ def section(results, table, picture):
         lines.append(f"![Languages]({picture})\n")
     lines.append("Nanoseconds an element of 8 bytes, in and out again, on one thread: one call "
                  "puts n into a ring of 1024, one takes them out (queues and channels: n calls "
-                 "each). The workers of the languages take turns on one core.\n")
+                 "each). Of timers: to arm one and get its record, with one call each for n. "
+                 "The workers of the languages take turns on one core.\n")
     lines.append(ffi_call_cost(results))
     body = []
     for who, mode in rows(results):

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The ring from Go, and Go's buffered channel, for the comparison of languages.
+// The ring from Go, Go's buffered channel, and timers of a wheel, for the comparison of
+// languages.
 //
 // A worker of conduct.py, on the core that is its argument: it says what it can measure,
 // then does one slice for each line "CASE UNITS" that it reads, and answers "NS DONE
-// SWITCHES". One goroutine puts n elements in and takes n out.
+// SWITCHES". One goroutine puts n elements in and takes n out, or arms n timers and polls
+// n records.
 package main
 
 import (
@@ -80,6 +82,30 @@ func channel(burst int) func(int) int {
 	}
 }
 
+// timers arms a burst for the next 64 ticks, and polls when they are over.
+func timers(wheel *fp.Wheel, burst int) func(int) int {
+	const spread = 64
+	ids, err := wheel.CreateBulk(source[:burst])
+	if err != nil {
+		fail(err)
+	}
+	expiries, expired := make([]uint64, burst), make([]fp.Expired, burst)
+	now := uint64(0)
+	return func(units int) int {
+		done := 0
+		for i := 0; i < units; i += burst {
+			for k := range expiries {
+				expiries[k] = now + 1 + uint64(k)%spread
+			}
+			wheel.ArmBulk(ids, expiries, nil)
+			now += spread
+			n, _ := wheel.PollBurst(now, expired)
+			done += n
+		}
+		return done
+	}
+}
+
 func cases() []kase {
 	bursts := []int{1, 32, 256, burstMax}
 	var table []kase
@@ -99,6 +125,13 @@ func cases() []kase {
 	}
 	for _, burst := range bursts {
 		table = append(table, kase{"Go channel", "-", burst, channel(burst)})
+	}
+	for _, burst := range bursts {
+		wheel, err := fp.NewWheel(fp.WheelOptions{Flags: fp.WheelStartAt})
+		if err != nil {
+			fail(err)
+		}
+		table = append(table, kase{"Go timers", "-", burst, timers(wheel, burst)})
 	}
 	return table
 }
