@@ -153,7 +153,8 @@ static inline int64_t fpgo_wheel_poll(fpgo_wheel *wheel, uint64_t now_tick, uint
 static inline int64_t fpgo_wheel_poll_many(fpgo_wheel **wheels, uint32_t n,
 					   uint64_t now_tick, uint32_t max)
 {
-	return fp_timer_wheel_poll_many((fp_timer_wheel *const *)wheels, n, now_tick, max);
+	return fp_timer_wheel_poll_many((fp_timer_wheel *const *)wheels, n, now_tick,
+					max);
 }
 
 /* ---- waiting ---- */
@@ -248,8 +249,8 @@ static inline int fpgo_timer_arm_periodic(fpgo_wheel *wheel, uint64_t id,
 					  uint64_t first_tick, uint64_t period_ticks,
 					  uint32_t policy)
 {
-	return fp_timer_arm_periodic((fp_timer_wheel *)wheel, id, first_tick, period_ticks,
-				     policy);
+	return fp_timer_arm_periodic((fp_timer_wheel *)wheel, id, first_tick,
+				     period_ticks, policy);
 }
 
 static inline int fpgo_timer_touch(fpgo_wheel *wheel, uint64_t id, uint64_t expiry_tick)
@@ -261,7 +262,8 @@ static inline int32_t fpgo_timer_touch_bulk(fpgo_wheel *wheel, const uint64_t *i
 					    const uint64_t *expiry_ticks, uint32_t n,
 					    int32_t *results)
 {
-	return fp_timer_touch_bulk((fp_timer_wheel *)wheel, ids, expiry_ticks, n, results);
+	return fp_timer_touch_bulk((fp_timer_wheel *)wheel, ids, expiry_ticks, n,
+				   results);
 }
 
 static inline int fpgo_timer_cancel(fpgo_wheel *wheel, uint64_t id)
@@ -291,7 +293,8 @@ static inline fpgo_tick fpgo_timer_remaining(fpgo_wheel *wheel, uint64_t id,
 {
 	fpgo_tick ticks = { 0, 0 };
 
-	ticks.code = fp_timer_remaining((fp_timer_wheel *)wheel, id, now_tick, &ticks.value);
+	ticks.code =
+		fp_timer_remaining((fp_timer_wheel *)wheel, id, now_tick, &ticks.value);
 	return ticks;
 }
 
