@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "outlet.h"
 #include "pipeline.h"
 #include "report.h"
 
@@ -29,6 +30,8 @@
 
 #define DEFAULT_WORKERS_MAX 8
 #define TOP_MAX 1000000
+#define SECONDS_MAX 1000000000u
+#define NS_PER_SECOND 1000000000u
 
 struct options {
 	const char *input;
@@ -37,6 +40,7 @@ struct options {
 	unsigned int workers;
 	unsigned int ring;
 	unsigned int top;
+	uint64_t idle_timeout_ns; /* 0: flows do not age */
 	int quiet;
 };
 
@@ -49,6 +53,8 @@ static const char usage_text[] =
 	"      --echo FILE   also write the packets again, in input order, as pcap\n"
 	"                    (-: standard output)\n"
 	"      --top N       flows in the table that is printed (default: 10; 0: none)\n"
+	"      --idle-timeout SECONDS  a flow without a packet for so long has ended\n"
+	"                    (default: 60, for example 0.5; 0: none ends before the capture)\n"
 	"      --ring N      slots of each ring, 1 to 65536 (default: 1024)\n"
 	"  -q, --quiet       no summary and no progress line\n"
 	"      --version     the version of the library\n"
@@ -103,15 +109,38 @@ static int parse_number(const char *option, const char *text, unsigned int min,
 	return 0;
 }
 
+/* Seconds with up to nine decimals, as nanoseconds. */
+static int parse_seconds(const char *option, const char *text, uint64_t *out)
+{
+	uint64_t seconds = 0, fraction = 0, unit = NS_PER_SECOND;
+	const char *c = text;
+
+	for (; *c >= '0' && *c <= '9' && seconds <= SECONDS_MAX; c++)
+		seconds = seconds * 10 + (uint64_t)(*c - '0');
+	if (c > text && *c == '.')
+		for (c++; *c >= '0' && *c <= '9' && unit > 1; c++) {
+			unit /= 10;
+			fraction += unit * (uint64_t)(*c - '0');
+		}
+	if (c == text || *c || seconds > SECONDS_MAX) {
+		complain("%s wants seconds from 0 to %u, not \"%s\"", option, SECONDS_MAX,
+			 text);
+		return -1;
+	}
+	*out = seconds * NS_PER_SECOND + fraction;
+	return 0;
+}
+
 /* -1: go on; otherwise the exit code. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
-	enum { OPT_ECHO = 256, OPT_TOP, OPT_RING, OPT_VERSION };
+	enum { OPT_ECHO = 256, OPT_TOP, OPT_IDLE, OPT_RING, OPT_VERSION };
 	static const struct option longs[] = {
 		{ "workers", required_argument, NULL, 'w' },
 		{ "output", required_argument, NULL, 'o' },
 		{ "echo", required_argument, NULL, OPT_ECHO },
 		{ "top", required_argument, NULL, OPT_TOP },
+		{ "idle-timeout", required_argument, NULL, OPT_IDLE },
 		{ "ring", required_argument, NULL, OPT_RING },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "version", no_argument, NULL, OPT_VERSION },
@@ -134,6 +163,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_TOP:
 			rc = parse_number("--top", optarg, 0, TOP_MAX, &o->top);
+			break;
+		case OPT_IDLE:
+			rc = parse_seconds("--idle-timeout", optarg, &o->idle_timeout_ns);
 			break;
 		case OPT_RING:
 			rc = parse_number("--ring", optarg, 1, PIPELINE_RING_MAX,
@@ -184,6 +216,8 @@ struct job {
 	struct capture *capture;
 	struct echo *echo;
 	FILE *csv;
+	struct outlet outlet;
+	int has_outlet;
 };
 
 static FILE *open_csv(const char *path)
@@ -220,6 +254,11 @@ static int open_files(struct job *j)
 		complain("%s: both outputs are the same file", o->csv);
 		return -1;
 	}
+	if (outlet_init(&j->outlet, j->csv, o->csv, o->workers, o->quiet ? 0 : o->top)) {
+		complain("out of memory");
+		return -1;
+	}
+	j->has_outlet = 1;
 	if (o->echo) {
 		j->echo = echo_open(j->capture, o->echo, error);
 		if (!j->echo) {
@@ -240,9 +279,9 @@ static int finish_echo(struct job *j)
 	return rc ? -1 : 0;
 }
 
-static int write_csv(struct job *j, const struct flow *const *flows, size_t count)
+static int finish_csv(struct job *j, struct pipeline_result *result)
 {
-	int rc = report_csv(j->csv, flows, count);
+	int rc = outlet_finish(&j->outlet, result);
 
 	if (j->csv != stdout && fclose(j->csv) && !rc)
 		rc = errno;
@@ -254,10 +293,10 @@ static int write_csv(struct job *j, const struct flow *const *flows, size_t coun
 
 /* A summary that nobody gets to see is a failure like any other lost output. */
 static int write_summary(FILE *out, const struct pipeline_result *result,
-			 const struct report_names *names, const struct flow **flows,
-			 size_t count, size_t top)
+			 const struct report_names *names, struct outlet *outlet)
 {
-	report_summary(out, result, names, flows, count, top);
+	top_sort(&outlet->top);
+	report_summary(out, result, names, outlet);
 	if (fflush(out) || ferror(out)) {
 		complain("summary: %s", strerror(errno));
 		return -1;
@@ -265,25 +304,16 @@ static int write_summary(FILE *out, const struct pipeline_result *result,
 	return 0;
 }
 
-static int write_results(struct job *j, const struct pipeline_result *result)
+static int write_results(struct job *j, struct pipeline_result *result)
 {
 	const struct options *o = &j->options;
 	const struct report_names names = { o->input, o->csv, o->echo };
 	int stdout_taken = is_stdio(o->csv) || (o->echo && is_stdio(o->echo));
 	FILE *summary = stdout_taken ? stderr : stdout;
-	const struct flow **flows;
-	size_t count;
-	int rc;
+	int rc = finish_csv(j, result);
 
-	flows = report_sort(result, &count);
-	if (!flows) {
-		complain("out of memory");
-		return -1;
-	}
-	rc = write_csv(j, flows, count);
 	if (!rc && !o->quiet)
-		rc = write_summary(summary, result, &names, flows, count, o->top);
-	free(flows);
+		rc = write_summary(summary, result, &names, &j->outlet);
 	return rc;
 }
 
@@ -292,6 +322,8 @@ static int run(struct job *j)
 	const struct pipeline_opts opts = {
 		.workers = j->options.workers,
 		.ring_capacity = j->options.ring,
+		.idle_timeout_ns = j->options.idle_timeout_ns,
+		.outlet = &j->outlet,
 		.echo = j->echo,
 		.progress = !j->options.quiet && isatty(STDERR_FILENO),
 	};
@@ -324,6 +356,7 @@ int main(int argc, char **argv)
 			.workers = default_workers(),
 			.ring = 1024,
 			.top = 10,
+			.idle_timeout_ns = 60ull * NS_PER_SECOND,
 		},
 	};
 	int rc = parse_options(argc, argv, &job.options);
@@ -335,6 +368,8 @@ int main(int argc, char **argv)
 		echo_close(job.echo);
 	if (job.csv && job.csv != stdout)
 		fclose(job.csv);
+	if (job.has_outlet)
+		outlet_free(&job.outlet);
 	if (job.capture)
 		capture_close(job.capture);
 	return rc;

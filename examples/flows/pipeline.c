@@ -23,6 +23,14 @@
  * for the longest frame of the capture, and there are fewer objects where frames
  * may be long. Nothing is dropped: while the pool is empty, the reader waits.
  *
+ * Time: the reader keeps the capture's clock, the largest time stamp so far, and writes it
+ * into each packet. A worker ages its flows by the clock of the last packet of a burst,
+ * so a worker without packets would not get to know that time has passed, and the outlet,
+ * which puts what all workers end into one order, would wait for it. Therefore the reader
+ * sends a packet without a frame to all of them, in front of the packet with which the
+ * clock has gone on by a part of the timeout, and at the end. When it comes to a worker,
+ * that hands over what has ended. So the table depends on the capture alone.
+ *
  * Order: a packet holds its place in the input as `seq`. The writer releases
  * packets in that order. With an echo there are at most ORDERED packets, so all in
  * flight lie within ORDERED of the next one: an array of that many entries is
@@ -57,6 +65,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "outlet.h"
 #include "progress.h"
 
 #define ORDERED 2048		   /* packets of the pool, without what caches keep */
@@ -64,14 +73,17 @@
 #define FRAME_MEMORY (64ull << 20) /* for copies of frames */
 #define BURST 32
 #define PROGRESS_EVERY 256 /* packets; a power of two */
+#define CLOCKS_PER_TIMEOUT 4
 
 struct packet {
 	struct pcap_pkthdr header;
 	uint64_t seq;
 	uint64_t time_ns;
+	uint64_t clock_ns; /* of the capture, with this packet */
 	struct frame frame;
-	uint32_t index; /* of this object in the pool; written once */
-	uint8_t data[]; /* a copy of the frame, for the echo */
+	uint32_t index;	   /* of this object in the pool; written once */
+	uint32_t is_clock; /* has no frame, and no place in the input: says the time */
+	uint8_t data[];	   /* a copy of the frame, for the echo */
 };
 
 struct burst {
@@ -97,9 +109,13 @@ struct worker {
 struct pipeline {
 	struct capture *capture;
 	struct echo *echo;
+	struct outlet *outlet;
 	unsigned int workers;
 	struct worker *worker;
-	struct { /* the reader's: empty packets that it has got in advance */
+	uint64_t timeout_ns;
+	uint64_t clock_ns; /* the reader's */
+	uint64_t told_ns;  /* the clock of the last packets that said it */
+	struct {	   /* the reader's: empty packets that it has got in advance */
 		void *packets[BURST];
 		uint32_t next, count;
 	} stock;
@@ -178,8 +194,30 @@ static void count_packet(struct worker *w, const struct packet *packet)
 	w->counts.ip4 += f->version == 4;
 	w->counts.ip6 += f->version == 6;
 	if (f->verdict == FRAME_FLOW &&
-	    flow_table_add(w->table, f, packet->time_ns, packet->header.len))
+	    flow_table_add(w->table, f, packet->time_ns, packet->clock_ns,
+			   packet->header.len))
 		fail(w->pipeline, "flow table: out of memory", 0);
+}
+
+/* Ends what is due by a clock. */
+static void age_flows(struct worker *w, uint64_t clock_ns)
+{
+	if (flow_table_age(w->table, clock_ns))
+		fail(w->pipeline, "flow table: out of memory", 0);
+}
+
+static void hand_over(struct worker *w, uint64_t clock_ns)
+{
+	struct pipeline *p = w->pipeline;
+	int rc;
+
+	age_flows(w, clock_ns);
+	if (has_failed(p))
+		return;
+	rc = outlet_add(p->outlet, (unsigned int)(w - p->worker), &w->table->ended,
+			clock_ns);
+	if (rc)
+		fail(p, p->outlet->path, rc);
 }
 
 static void *worker_main(void *arg)
@@ -191,10 +229,17 @@ static void *worker_main(void *arg)
 	uint32_t n;
 
 	while ((n = take_some(w->in, indexes))) {
+		const struct packet *packet = NULL;
+
 		for (uint32_t i = 0; i < n; i++) {
 			packets[i] = packet_at(p, indexes[i]);
-			count_packet(w, packets[i]);
+			packet = packets[i];
+			if (packet->is_clock)
+				hand_over(w, packet->clock_ns);
+			else
+				count_packet(w, packet);
 		}
+		age_flows(w, packet->clock_ns);
 		if (p->done)
 			put_all(p->done, indexes, n);
 		else
@@ -226,9 +271,12 @@ static void *writer_main(void *arg)
 
 	while ((n = take_some(p->done, indexes))) {
 		for (uint32_t i = 0; i < n; i++) {
-			struct packet *packet = packet_at(p, indexes[i]);
+			void *packet = packet_at(p, indexes[i]);
 
-			waiting[packet->seq % ORDERED] = packet;
+			if (packet_at(p, indexes[i])->is_clock)
+				give_back(p, &packet, 1);
+			else
+				waiting[packet_at(p, indexes[i])->seq % ORDERED] = packet;
 		}
 		while (waiting[next % ORDERED]) {
 			void *packet = waiting[next % ORDERED];
@@ -307,6 +355,36 @@ static struct worker *choose_worker(struct pipeline *p, const struct packet *pac
 	return &p->worker[hash * p->workers >> 32];
 }
 
+static void stage(struct worker *w, const struct packet *packet)
+{
+	w->staged.indexes[w->staged.count++] = packet->index;
+	if (w->staged.count == BURST)
+		flush_staged(w);
+}
+
+/* Says the clock to all workers, behind what they have been sent. */
+static void tell_clock(struct pipeline *p)
+{
+	for (unsigned int i = 0; i < p->workers; i++) {
+		struct packet *packet = get_packet(p);
+
+		packet->is_clock = 1;
+		packet->clock_ns = p->clock_ns;
+		stage(&p->worker[i], packet);
+	}
+	flush_all_staged(p);
+	p->told_ns = p->clock_ns;
+}
+
+static void advance_clock(struct pipeline *p, uint64_t time_ns)
+{
+	if (time_ns <= p->clock_ns)
+		return;
+	p->clock_ns = time_ns;
+	if (p->timeout_ns && time_ns - p->told_ns > p->timeout_ns / CLOCKS_PER_TIMEOUT)
+		tell_clock(p);
+}
+
 static enum pipeline_status read_all(struct pipeline *p, struct progress *progress,
 				     uint64_t *packets)
 {
@@ -318,24 +396,27 @@ static enum pipeline_status read_all(struct pipeline *p, struct progress *progre
 
 	while (!has_failed(p)) {
 		struct packet *packet;
-		struct worker *w;
+		uint64_t time_ns;
 
 		rc = capture_next(p->capture, &header, &data, p->error);
 		if (rc <= 0) {
 			*packets = seq;
+			if (p->timeout_ns)
+				tell_clock(p);
 			return rc ? PIPELINE_DAMAGED : PIPELINE_COMPLETE;
 		}
+		time_ns = capture_time_ns(p->capture, header);
+		advance_clock(p, time_ns);
 		packet = get_packet(p);
+		packet->is_clock = 0;
 		packet->header = *header;
 		packet->seq = seq++;
-		packet->time_ns = capture_time_ns(p->capture, header);
+		packet->time_ns = time_ns;
+		packet->clock_ns = p->clock_ns;
 		frame_parse(link_type, data, header->caplen, &packet->frame);
 		if (p->echo)
 			memcpy(packet->data, data, header->caplen);
-		w = choose_worker(p, packet);
-		w->staged.indexes[w->staged.count++] = packet->index;
-		if (w->staged.count == BURST)
-			flush_staged(w);
+		stage(choose_worker(p, packet), packet);
 		if (seq % PROGRESS_EVERY == 0)
 			progress_update(progress, seq, capture_bytes_read(p->capture));
 	}
@@ -467,7 +548,7 @@ static int make_workers(struct pipeline *p, struct pipeline_result *result)
 	for (unsigned int i = 0; i < p->workers; i++) {
 		p->worker[i].pipeline = p;
 		p->worker[i].table = &result->tables[i];
-		if (flow_table_init(&result->tables[i]))
+		if (flow_table_init(&result->tables[i], p->timeout_ns))
 			goto no_memory;
 	}
 	return 0;
@@ -484,6 +565,8 @@ enum pipeline_status pipeline_run(struct capture *capture,
 	struct pipeline p = {
 		.capture = capture,
 		.echo = opts->echo,
+		.outlet = opts->outlet,
+		.timeout_ns = opts->idle_timeout_ns,
 		.workers = opts->workers,
 	};
 	enum pipeline_status status = PIPELINE_FAILED;
@@ -491,6 +574,7 @@ enum pipeline_status pipeline_run(struct capture *capture,
 
 	memset(result, 0, sizeof(*result));
 	result->workers = opts->workers;
+	result->idle_timeout_ns = opts->idle_timeout_ns;
 	p.error = result->error;
 	progress_start(&progress, opts->progress, capture_bytes_total(capture));
 	if (make_workers(&p, result) || make_rings(&p, opts) || make_pool(&p))

@@ -15,9 +15,13 @@
 #define PIPELINE_WORKERS_MAX 64
 #define PIPELINE_RING_MAX 65536
 
+struct outlet; /* outlet.h */
+
 struct pipeline_opts {
 	unsigned int workers;	    /* 1 to PIPELINE_WORKERS_MAX */
 	unsigned int ring_capacity; /* 1 to PIPELINE_RING_MAX */
+	uint64_t idle_timeout_ns;   /* 0: flows end with the capture alone */
+	struct outlet *outlet;	    /* of flows that end before it */
 	struct echo *echo;	    /* NULL: no echo */
 	int progress;		    /* draw a progress line on stderr */
 };
@@ -37,8 +41,10 @@ enum pipeline_status {
 };
 
 struct pipeline_result {
+	/* With the flows that nothing but the end of the capture has ended. */
 	struct flow_table tables[PIPELINE_WORKERS_MAX];
 	unsigned int workers;
+	uint64_t idle_timeout_ns;
 	struct pipeline_counts counts;
 	uint64_t packets;
 	double seconds;

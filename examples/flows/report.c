@@ -2,7 +2,7 @@
 /*
  * The report. A flow's key has its ends in address order; here they become a
  * (the sender of the first packet) and b. Rows have a total order, so the same
- * capture gives the same file with any number of workers.
+ * capture gives the same file with any number of workers (outlet.c puts them into it).
  */
 #include "report.h"
 
@@ -29,10 +29,8 @@ static int compare_addr(const struct flow *x, int x_end, const struct flow *y, i
 	return memcmp(x->key.addr[x_end], y->key.addr[y_end], sizeof(x->key.addr[0]));
 }
 
-static int by_time(const void *px, const void *py)
+static int by_time(const struct flow *x, const struct flow *y)
 {
-	const struct flow *x = *(const struct flow *const *)px;
-	const struct flow *y = *(const struct flow *const *)py;
 	int c = compare_u64(x->first_ns, y->first_ns);
 
 	if (!c)
@@ -47,37 +45,25 @@ static int by_time(const void *px, const void *py)
 	return c;
 }
 
+int report_order(const struct flow *x, const struct flow *y)
+{
+	int c = compare_u64(x->end_ns, y->end_ns);
+
+	return c ? c : by_time(x, y);
+}
+
 static uint64_t all_bytes(const struct flow *f)
 {
 	return f->bytes[0] + f->bytes[1];
 }
 
-static int by_bytes(const void *px, const void *py)
+int report_by_bytes(const struct flow *x, const struct flow *y)
 {
-	const struct flow *x = *(const struct flow *const *)px;
-	const struct flow *y = *(const struct flow *const *)py;
 	int c = compare_u64(all_bytes(y), all_bytes(x));
 
-	return c ? c : by_time(px, py);
-}
-
-const struct flow **report_sort(const struct pipeline_result *r, size_t *count)
-{
-	const struct flow **flows;
-	size_t n = 0;
-
-	for (unsigned int i = 0; i < r->workers; i++)
-		n += r->tables[i].count;
-	flows = malloc((n + 1) * sizeof(*flows));
-	if (!flows)
-		return NULL;
-	n = 0;
-	for (unsigned int i = 0; i < r->workers; i++)
-		for (size_t k = 0; k < r->tables[i].count; k++)
-			flows[n++] = &r->tables[i].flows[k];
-	qsort(flows, n, sizeof(*flows), by_time);
-	*count = n;
-	return flows;
+	if (!c)
+		c = by_time(x, y);
+	return c ? c : compare_u64(x->end_ns, y->end_ns);
 }
 
 static const char *format_addr(const struct flow *f, int end, char text[TEXT_ADDR])
@@ -86,27 +72,29 @@ static const char *format_addr(const struct flow *f, int end, char text[TEXT_ADD
 			 TEXT_ADDR);
 }
 
-int report_csv(FILE *out, const struct flow *const *flows, size_t count)
+int report_header(FILE *out)
 {
-	if (fputs("proto,addr_a,port_a,addr_b,port_b,first_ns,last_ns,"
-		  "packets_ab,bytes_ab,packets_ba,bytes_ba,tcp_flags\n",
-		  out) < 0)
-		return errno;
-	for (size_t i = 0; i < count; i++) {
-		const struct flow *f = flows[i];
-		char text_a[TEXT_ADDR], text_b[TEXT_ADDR];
-		int a = f->a, b = !a;
+	return fputs("proto,addr_a,port_a,addr_b,port_b,first_ns,last_ns,"
+		     "packets_ab,bytes_ab,packets_ba,bytes_ba,tcp_flags\n",
+		     out) < 0 ?
+		       errno :
+		       0;
+}
 
-		if (fprintf(out,
-			    "%u,%s,%u,%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			    ",%" PRIu64 ",%" PRIu64 ",%u\n",
-			    f->key.proto, format_addr(f, a, text_a), f->key.port[a],
-			    format_addr(f, b, text_b), f->key.port[b], f->first_ns,
-			    f->last_ns, f->packets[a], f->bytes[a], f->packets[b],
-			    f->bytes[b], f->tcp_flags) < 0)
-			return errno;
-	}
-	return fflush(out) ? errno : 0;
+int report_row(FILE *out, const struct flow *f)
+{
+	char text_a[TEXT_ADDR], text_b[TEXT_ADDR];
+	int a = f->a, b = !a;
+
+	return fprintf(out,
+		       "%u,%s,%u,%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		       ",%" PRIu64 ",%" PRIu64 ",%u\n",
+		       f->key.proto, format_addr(f, a, text_a), f->key.port[a],
+		       format_addr(f, b, text_b), f->key.port[b], f->first_ns, f->last_ns,
+		       f->packets[a], f->bytes[a], f->packets[b], f->bytes[b],
+		       f->tcp_flags) < 0 ?
+		       errno :
+		       0;
 }
 
 /* ---- summary ---- */
@@ -164,14 +152,14 @@ static const char *format_end(const struct flow *f, int end, char text[TEXT_END]
 	return text;
 }
 
-static void print_top(FILE *out, const struct flow *const *flows, size_t n)
+static void print_top(FILE *out, const struct flow *flows, size_t n)
 {
 	char a[TEXT_END], b[TEXT_END];
 	int wide_a = 1, wide_b = 1;
 
 	for (size_t i = 0; i < n; i++) {
-		int len_a = (int)strlen(format_end(flows[i], flows[i]->a, a));
-		int len_b = (int)strlen(format_end(flows[i], !flows[i]->a, b));
+		int len_a = (int)strlen(format_end(&flows[i], flows[i].a, a));
+		int len_b = (int)strlen(format_end(&flows[i], !flows[i].a, b));
 
 		wide_a = len_a > wide_a ? len_a : wide_a;
 		wide_b = len_b > wide_b ? len_b : wide_b;
@@ -180,7 +168,7 @@ static void print_top(FILE *out, const struct flow *const *flows, size_t n)
 		"a", wide_b, "b", "pkts a>b", "bytes a>b", "pkts b>a", "bytes b>a",
 		"seconds");
 	for (size_t i = 0; i < n; i++) {
-		const struct flow *f = flows[i];
+		const struct flow *f = &flows[i];
 		char proto[8], ab[16], ba[16];
 
 		fprintf(out,
@@ -206,7 +194,8 @@ static void print_rate(FILE *out, const struct pipeline_result *r)
 		r->workers == 1 ? "" : "s");
 }
 
-static void print_counts(FILE *out, const struct pipeline_result *r, size_t flows)
+static void print_counts(FILE *out, const struct pipeline_result *r,
+			 const struct outlet *outlet)
 {
 	const struct pipeline_counts *c = &r->counts;
 	uint64_t malformed = 0, bytes = 0;
@@ -226,24 +215,26 @@ static void print_counts(FILE *out, const struct pipeline_result *r, size_t flow
 		if (c->frames[v])
 			fprintf(out, "  %s: %" PRIu64 "\n",
 				frame_verdict_name((enum frame_verdict)v), c->frames[v]);
-	fprintf(out, "flows      %zu\n", flows);
+	fprintf(out, "flows      %zu\n", outlet->rows);
+	if (r->idle_timeout_ns)
+		fprintf(out, "  idle for %g s: %zu\n", (double)r->idle_timeout_ns / 1e9,
+			outlet->idle);
 	print_rate(out, r);
 }
 
 void report_summary(FILE *out, const struct pipeline_result *r,
-		    const struct report_names *names, const struct flow **flows,
-		    size_t count, size_t top)
+		    const struct report_names *names, const struct outlet *outlet)
 {
-	if (top > count)
-		top = count;
-	if (top) {
-		qsort(flows, count, sizeof(*flows), by_bytes);
-		fprintf(out, "Top %zu of %zu flows by bytes:\n", top, count);
-		print_top(out, flows, top);
+	const struct top *top = &outlet->top;
+
+	if (top->count) {
+		fprintf(out, "Top %zu of %zu flows by bytes:\n", top->count,
+			outlet->rows);
+		print_top(out, top->flows, top->count);
 		fputc('\n', out);
 	}
 	fprintf(out, "input      %s\n", names->input);
-	print_counts(out, r, count);
+	print_counts(out, r, outlet);
 	fprintf(out, "flow table %s\n", names->csv);
 	if (names->echo)
 		fprintf(out, "echo       %s\n", names->echo);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "outlet.h"
 #include "pipeline.h"
 
 struct report_names {
@@ -14,14 +15,20 @@ struct report_names {
 	const char *echo; /* NULL: none */
 };
 
-/* All flows of all workers, sorted by first_ns, then by the key. NULL: no memory. */
-const struct flow **report_sort(const struct pipeline_result *r, size_t *count);
+/*
+ * The order of rows, as strcmp() says it: when the flows ended, then their first_ns, then
+ * their keys. Total: two flows of one key do not end at one moment.
+ */
+int report_order(const struct flow *x, const struct flow *y);
+/* The order of the printed table: many bytes first. */
+int report_by_bytes(const struct flow *x, const struct flow *y);
 
 /* 0, or an errno value: the stream failed. */
-int report_csv(FILE *out, const struct flow *const *flows, size_t count);
-/* Reorders the flows: the top table is by bytes. Leaves errors to ferror(). */
+int report_header(FILE *out);
+int report_row(FILE *out, const struct flow *f);
+
+/* Leaves errors to ferror(). `outlet` is finished, its top sorted. */
 void report_summary(FILE *out, const struct pipeline_result *r,
-		    const struct report_names *names, const struct flow **flows,
-		    size_t count, size_t top);
+		    const struct report_names *names, const struct outlet *outlet);
 
 #endif

@@ -42,8 +42,8 @@ def capture(request, tmp_path):
 
 
 def fp_flows(path):
-    done = subprocess.run([FP_FLOWS, "-q", "-o", "-", path], capture_output=True, text=True,
-                          check=False, timeout=300)
+    done = subprocess.run([FP_FLOWS, "-q", "--idle-timeout", "0", "-o", "-", path],
+                          capture_output=True, text=True, check=False, timeout=300)
     return done.stdout
 
 

@@ -6,6 +6,7 @@ pcap and pcapng itself, looks at one packet after the other and keeps one
 dictionary. Slow and single-threaded on purpose.
 """
 
+import functools
 import ipaddress
 import struct
 from collections import Counter, namedtuple
@@ -83,6 +84,10 @@ class Capture:
                 self.read_pcap(source)
         except Cut:
             self.cut = True
+
+    @functools.cached_property
+    def frames(self):
+        return [classify(self.link, p.data) for p in self.packets]
 
     def read_pcap(self, source):
         magics = {
@@ -313,6 +318,7 @@ class Flow:
         self.version = frame.version
         self.a, self.b = frame.src, frame.dst
         self.first = self.last = time_ns
+        self.seen = None  # the capture's clock at its last packet
         self.packets = [0, 0]
         self.bytes = [0, 0]
         self.flags = 0
@@ -344,26 +350,42 @@ class Flow:
 
 
 class Table:
-    """Rows in the order of flows.csv, and what the summary counts."""
+    """Rows in the order of flows.csv, and what the summary counts.
 
-    def __init__(self, capture):
-        flows = {}
+    idle_timeout is in nanoseconds; 0: a flow ends with the capture.
+    """
+
+    def __init__(self, capture, idle_timeout=60 * 10**9):
+        living = {}
+        ended = []  # pairs: when, the flow
+        clock = 0
         self.kinds = Counter()
         self.versions = Counter()
         self.bases = {4: Counter(), 6: Counter()}
         self.bytes = sum(p.length for p in capture.packets)
-        for packet in capture.packets:
-            frame = classify(capture.link, packet.data)
+        for packet, frame in zip(capture.packets, capture.frames):
+            clock = max(clock, packet.time_ns)
             self.kinds[frame.kind] += 1
             self.versions[frame.version] += 1
             if frame.kind != "flow":
                 continue
             self.bases[frame.version][frame.base] += 1
             key = (frame.proto, frame.version, frozenset((frame.src, frame.dst)))
-            flow = flows.setdefault(key, Flow(frame, packet.time_ns))
+            flow = living.get(key)
+            if flow and idle_timeout and clock - flow.seen >= idle_timeout:
+                ended.append((flow.seen + idle_timeout, flow))
+                flow = None
+            if not flow:
+                flow = living[key] = Flow(frame, packet.time_ns)
             flow.add(frame, packet)
-        rows = [f.row() for f in flows.values()]
-        self.rows = sorted(rows, key=lambda r: (r[5], *r[:5]))
+            flow.seen = clock
+        idle = {f for f in living.values() if idle_timeout and clock - f.seen >= idle_timeout}
+        ended += [(f.seen + idle_timeout, f) for f in idle]
+        self.idle = len(ended)
+        ended += [(float("inf"), f) for f in living.values() if f not in idle]
+        rows = [(when, flow.row()) for when, flow in ended]
+        rows.sort(key=lambda pair: (pair[0], pair[1][5], *pair[1][:5]))
+        self.rows = [row for _, row in rows]
 
 
 HEADER = (

@@ -164,7 +164,10 @@ def test_an_output_that_is_the_input(flows, tmp_path):
     [
         [], ["a", "b"], ["-w", "0", "a"], ["-w", "65", "a"], ["-w", "x", "a"], ["-w", "", "a"],
         ["-w", "-1", "a"], ["-w", "99999999999999999999", "a"], ["--ring", "0", "a"],
-        ["--ring", "65537", "a"], ["--top", "-1", "a"], ["--nonsense", "a"], ["-w"],
+        ["--ring", "65537", "a"], ["--idle-timeout", "-1", "a"], ["--idle-timeout", "", "a"],
+        ["--idle-timeout", ".5", "a"], ["--idle-timeout", "1e3", "a"],
+        ["--idle-timeout", "1000000001", "a"], ["--idle-timeout", "0.1234567890", "a"],
+        ["--top", "-1", "a"], ["--nonsense", "a"], ["-w"],
     ],
 )  # fmt: skip
 def test_bad_usage(flows, tmp_path, args):

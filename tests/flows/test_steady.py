@@ -22,10 +22,11 @@ PASSES = 8
 WARM = 5
 
 
-def counted(flows, tmp_path, count_from, *args):
-    """(packets read, calls before, calls since, who) of a run over all passes."""
-    path = tmp_path / "passes.pcap"
-    path.write_bytes(CASES[:24] + PASSES * CASES[24:])
+def counted(flows, tmp_path, count_from, *args, path=None):
+    """(packets read, calls before, calls since, who) of a run, over all passes or a file."""
+    if not path:
+        path = tmp_path / "passes.pcap"
+        path.write_bytes(CASES[:24] + PASSES * CASES[24:])
     report = tmp_path / "report"
     env = {
         "LD_PRELOAD": os.environ["FP_FLOWS_COUNT"],

@@ -95,7 +95,7 @@ def test_counts_equal_tshark(flows, tmp_path, capture):
         if layer and flow_protocol(frame, layer) is not None:
             protocols[4 if layer == "ip" else 6, flow_protocol(frame, layer)] += 1
 
-    run = flows("-w", 2, capture)
+    run = flows("-w", 2, "--idle-timeout", 0, capture)
     assert run.code == 0
     rows = reference.read_csv((tmp_path / "flows.csv").read_text())
     ours = Counter()

@@ -29,7 +29,8 @@ def run(program, *args, **options):
 
 
 def same_table(tmp_path, capture, workers):
-    assert run("FP_FLOWS", "-q", "-o", tmp_path / "c.csv", capture) == (0, "", "")
+    args = ["-q", "--idle-timeout", 0, "-o", tmp_path / "c.csv"]
+    assert run("FP_FLOWS", *args, capture) == (0, "", "")
     assert run("FLOWS_GO", "-w", workers, "-o", tmp_path / "go.csv", capture) == (0, "", "")
     assert (tmp_path / "go.csv").read_text() == (tmp_path / "c.csv").read_text()
 
