@@ -28,7 +28,8 @@
  * so a worker without packets would not get to know that time has passed, and the outlet,
  * which puts what all workers end into one order, would wait for it. Therefore the reader
  * sends a packet without a frame to all of them, in front of the packet with which the
- * clock has gone on by a part of the timeout, and at the end. When it comes to a worker,
+ * clock has gone on by a part of the timeout, and at the end; where packets are rarer than
+ * that, only as often as makes one for each packet (`credit`). When it comes to a worker,
  * that hands over what has ended. So the table depends on the capture alone.
  *
  * Order: a packet holds its place in the input as `seq`. The writer releases
@@ -74,6 +75,7 @@
 #define BURST 32
 #define PROGRESS_EVERY 256 /* packets; a power of two */
 #define CLOCKS_PER_TIMEOUT 4
+#define CREDIT 1024
 
 struct packet {
 	struct pcap_pkthdr header;
@@ -115,6 +117,7 @@ struct pipeline {
 	uint64_t timeout_ns;
 	uint64_t clock_ns; /* the reader's */
 	uint64_t told_ns;  /* the clock of the last packets that said it */
+	uint32_t credit;   /* of these, how many may be sent: earned by other packets */
 	struct {	   /* the reader's: empty packets that it has got in advance */
 		void *packets[BURST];
 		uint32_t next, count;
@@ -378,11 +381,15 @@ static void tell_clock(struct pipeline *p)
 
 static void advance_clock(struct pipeline *p, uint64_t time_ns)
 {
+	p->credit += p->credit < CREDIT;
 	if (time_ns <= p->clock_ns)
 		return;
 	p->clock_ns = time_ns;
-	if (p->timeout_ns && time_ns - p->told_ns > p->timeout_ns / CLOCKS_PER_TIMEOUT)
+	if (p->timeout_ns && p->credit >= p->workers &&
+	    time_ns - p->told_ns > p->timeout_ns / CLOCKS_PER_TIMEOUT) {
+		p->credit -= p->workers;
 		tell_clock(p);
+	}
 }
 
 static enum pipeline_status read_all(struct pipeline *p, struct progress *progress,
@@ -567,6 +574,7 @@ enum pipeline_status pipeline_run(struct capture *capture,
 		.echo = opts->echo,
 		.outlet = opts->outlet,
 		.timeout_ns = opts->idle_timeout_ns,
+		.credit = CREDIT,
 		.workers = opts->workers,
 	};
 	enum pipeline_status status = PIPELINE_FAILED;
