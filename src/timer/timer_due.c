@@ -157,11 +157,26 @@ void fpi_due_run_remove(fp_timer_wheel *w, uint32_t index)
 
 /* ---- lists ---- */
 
+/*
+ * The stamp that was noted in an entry, of which it keeps the lower half. That of the record
+ * is the same, or a later one of the thread that armed it anew.
+ */
+FPI_INLINE uint64_t noted_stamp(const fp_timer_wheel *w, const struct fpi_entry *e)
+{
+	uint64_t now = fpi_timer_stamp(&w->records[e->index]);
+	uint64_t noted = (now & ~(uint64_t)UINT32_MAX) | e->check;
+
+	return noted > now ? noted - UINT32_MAX - 1 : noted;
+}
+
+/* noted: they are in lists, in the order of the stamps that were noted. */
 FPI_INLINE int entry_before(const fp_timer_wheel *w, const struct fpi_entry *a,
-			    const struct fpi_entry *b)
+			    const struct fpi_entry *b, int noted)
 {
 	if (a->exp != b->exp)
 		return a->exp < b->exp;
+	if (noted)
+		return noted_stamp(w, a) < noted_stamp(w, b);
 	return fpi_timer_stamp(&w->records[a->index]) <
 	       fpi_timer_stamp(&w->records[b->index]);
 }
@@ -172,7 +187,7 @@ static void sort_chunk(const fp_timer_wheel *w, struct fpi_chunk *c)
 		struct fpi_entry e = c->entry[i];
 		uint32_t at = i;
 
-		for (; at && entry_before(w, &e, &c->entry[at - 1]); at--)
+		for (; at && entry_before(w, &e, &c->entry[at - 1], 0); at--)
 			c->entry[at] = c->entry[at - 1];
 		c->entry[at] = e;
 	}
@@ -225,14 +240,16 @@ static void append(fp_timer_wheel *w, struct writer *to, const struct fpi_entry 
 	c->entry[c->count++] = copy;
 }
 
-static uint32_t merge_chains(fp_timer_wheel *w, uint32_t a, uint32_t b, uint32_t a_place)
+/* a from a_place on. noted: see entry_before(). */
+static uint32_t merge_chains(fp_timer_wheel *w, uint32_t a, uint32_t b, uint32_t a_place,
+			     int noted)
 {
 	struct reader ra = { a, a_place }, rb = { b, 0 };
 	struct writer to = { 0, 0 };
 	const struct fpi_entry *ea = look(w, &ra), *eb = look(w, &rb);
 
 	while (ea || eb) {
-		if (!ea || (eb && entry_before(w, eb, ea))) {
+		if (!ea || (eb && entry_before(w, eb, ea, noted))) {
 			append(w, &to, eb);
 			rb.place++;
 			eb = look(w, &rb);
@@ -260,7 +277,7 @@ static int prepare(fp_timer_wheel *w, uint32_t *head)
 		sort_chunk(w, chunk);
 		if (reversed)
 			sorted &= entry_before(w, &chunk->entry[chunk->count - 1],
-					       &w->chunks[reversed].entry[0]);
+					       &w->chunks[reversed].entry[0], 0);
 		chunk->next = reversed;
 		reversed = c;
 		c = next;
@@ -281,14 +298,14 @@ static uint32_t sort_chain(fp_timer_wheel *w, uint32_t head)
 		head = w->chunks[chunk].next;
 		w->chunks[chunk].next = 0;
 		for (; bin[i]; i++) {
-			chunk = merge_chains(w, bin[i], chunk, 0);
+			chunk = merge_chains(w, bin[i], chunk, 0, 0);
 			bin[i] = 0;
 		}
 		bin[i] = chunk;
 	}
 	for (uint32_t i = 0; i < SORT_BINS; i++)
 		if (bin[i])
-			result = result ? merge_chains(w, bin[i], result, 0) : bin[i];
+			result = result ? merge_chains(w, bin[i], result, 0, 0) : bin[i];
 	return result;
 }
 
@@ -326,7 +343,7 @@ static void add_chain(fp_timer_wheel *w, uint32_t which, uint32_t head)
 	struct fpi_list *list = &w->list[which];
 
 	if (list->head)
-		head = merge_chains(w, list->head, head, list->place);
+		head = merge_chains(w, list->head, head, list->place, 1);
 	list->head = head;
 	list->place = 0;
 	settle(w, which);
@@ -390,14 +407,6 @@ static const struct fpi_entry *first_of(fp_timer_wheel *w, uint32_t which)
 	return e;
 }
 
-/* A stamp of which the entry has kept the lower half; that of the record if they agree. */
-static uint64_t stamp_of(const fp_timer_wheel *w, const struct fpi_entry *e)
-{
-	uint64_t stamp = fpi_timer_stamp(&w->records[e->index]);
-
-	return (stamp & ~(uint64_t)UINT32_MAX) | e->check;
-}
-
 static FPI_NOINLINE int peek_lists(fp_timer_wheel *w, struct fpi_key *key, uint32_t *from,
 				   int found)
 {
@@ -407,7 +416,7 @@ static FPI_NOINLINE int peek_lists(fp_timer_wheel *w, struct fpi_key *key, uint3
 
 		if (!e)
 			continue;
-		k = (struct fpi_key){ e->exp, stamp_of(w, e), e->index };
+		k = (struct fpi_key){ e->exp, noted_stamp(w, e), e->index };
 		if (!found || key_before(&k, key)) {
 			*key = k;
 			*from = FPI_SLOT_LIST + which;

@@ -99,7 +99,7 @@ static int sleep_once(fp_timer_wheel *w, uint64_t deadline)
 {
 	uint64_t key = fpi_wakeup_announce(w->wake, FPI_WAKEUP_WAITER | FPI_WAKEUP_FOR_ALL);
 	uint64_t until, work;
-	int rc = 0;
+	int rc = -ETIMEDOUT;
 
 	fpi_wakeup_barrier(w->wake);
 	work = work_ns(w);
