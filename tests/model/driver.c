@@ -97,22 +97,34 @@ static int notices(int scenario, const struct mutant *m, uint64_t limit,
 	return failed;
 }
 
+#define ENDLESS_LIMIT 5000000 /* executions: 1 to 30 minutes */
+
+static const char *verdict(int bad, const struct ex_result *res)
+{
+	if (bad)
+		return "FAILED";
+	return res->cut ? "cut" : "ok";
+}
+
 static int scenarios(int argc, char **argv)
 {
 	int failed = 0, ran = 0;
 
 	for (int i = 0; i < suite->scenarios; i++) {
 		int wanted = argc == 0 && (!suite->big(i) || proof());
+		uint64_t limit = argc == 0 && suite->big(i) == MODEL_ENDLESS ?
+					 ENDLESS_LIMIT :
+					 EX_NO_LIMIT;
 
 		for (int a = 0; a < argc; a++)
 			wanted |= !strcmp(argv[a], suite->name(i));
 		for (int form = 0; wanted && form < suite->forms; form++) {
 			double start = now();
 			struct ex_result res;
-			int bad = explore(i, form, EX_NO_LIMIT, &res);
+			int bad = explore(i, form, limit, &res);
 
 			printf("%-6s %-24s %s  %8llu executions, %8llu pruned, %6.2f s\n",
-			       bad ? "FAILED" : "ok", suite->name(i), form_names[form],
+			       verdict(bad, &res), suite->name(i), form_names[form],
 			       (unsigned long long)res.complete,
 			       (unsigned long long)res.pruned, now() - start);
 			if (bad)

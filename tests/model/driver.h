@@ -13,7 +13,7 @@
  *		explores one mutant under one scenario and prints the failure
  *
  * LIBFP_TEST_SCALE=proof: also the big scenarios, every mutant under every
- * scenario, and redundant orders to the end.
+ * scenario, and redundant orders to the end. A named scenario is explored to its end.
  */
 #ifndef MODEL_DRIVER_H
 #define MODEL_DRIVER_H
@@ -24,11 +24,14 @@
 extern "C" {
 #endif
 
+/* Of a big scenario, which takes minutes: it would take days, and is cut. */
+#define MODEL_ENDLESS 2
+
 struct model_suite {
 	int scenarios;
 	int forms; /* 2; 1: the code has no runs of generation bytes */
 	const char *(*name)(int scenario);
-	int (*big)(int scenario); /* for LIBFP_TEST_SCALE=proof only */
+	int (*big)(int scenario); /* not 0: for LIBFP_TEST_SCALE=proof only */
 	/* Makes the scenario ready to be explored. */
 	void (*prepare)(int scenario, struct ex_test *test);
 };

@@ -44,13 +44,15 @@ static const struct ring_wait_scenario table[] = {
 	/* one wake-up for two: the first hands on */
 	{ "hand-on", { "w", "w", "E" }, .capacity = 2, .asleep = 2 },
 	{ "hand-on-slots", { "p", "p", "T" }, .capacity = 2, .fill = 2, .asleep = 2 },
-	{ "hand-on-timeout", { "t", "w", "E" }, .capacity = 2, .timeouts = 1, .big = 1 },
+	{ "hand-on-timeout", { "t", "w", "E" }, .capacity = 2, .timeouts = 1,
+	  .big = MODEL_ENDLESS },
 	{ "for-all", { "W", "w", "0" }, .capacity = 2, .spans = 1, .asleep = 2 },
 	{ "for-all-readable", { "r", "w", "0" }, .capacity = 2, .spans = 1, .asleep = 2 },
 	{ "hand-on-readable", { "w", "r", "0" }, .capacity = 2, .spans = 1, .asleep = 2 },
-	{ "disorder", { "w", "w", "10" }, .capacity = 2, .spans = 2, .asleep = 2, .big = 1 },
+	{ "disorder", { "w", "w", "10" }, .capacity = 2, .spans = 2, .asleep = 2,
+	  .big = MODEL_ENDLESS },
 	{ "disorder-two", { "w", "w", "0", "1" }, .capacity = 2, .spans = 2, .asleep = 2,
-	  .big = 1 },
+	  .big = MODEL_ENDLESS },
 	{ "thief", { "w", "e", "d" }, .capacity = 1, .asleep = 1 },
 	{ "thief-awake", { "w", "e", "d" }, .capacity = 1 },
 	/* interrupts */

@@ -49,7 +49,7 @@ struct ring_wait_scenario {
 	int no_membarrier; /* the kernel refuses it */
 	int timeouts;	   /* see ex_test */
 	int asleep;	   /* the same */
-	int big;	   /* for LIBFP_TEST_SCALE=proof only */
+	int big;	   /* see struct model_suite */
 };
 
 /* Makes the ring and fills in *test. */

@@ -40,7 +40,7 @@ struct service_scenario {
 	int exchange;			 /* the kernel has no membarrier */
 	int looks;			 /* 0: 1 */
 	int stopped;			 /* A is not started */
-	int big;			 /* for LIBFP_TEST_SCALE=proof only */
+	int big;			 /* see struct model_suite */
 };
 
 void service_scenario_prepare(const struct service_scenario *s, struct ex_test *test);

@@ -41,7 +41,7 @@ struct wakeup_scenario {
 	int no_membarrier; /* the kernel refuses it */
 	int timeouts;	   /* see ex_test */
 	int asleep;	   /* the same */
-	int big;	   /* for LIBFP_TEST_SCALE=proof only */
+	int big;	   /* see struct model_suite */
 };
 
 void wakeup_scenario_prepare(const struct wakeup_scenario *s, struct ex_test *test);
