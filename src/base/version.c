@@ -21,7 +21,8 @@ const char *fp_version_string(void)
 uint64_t fp_features(void)
 {
 	uint64_t bits = LIBFP_FEATURE_RING | LIBFP_FEATURE_MEMPOOL |
-			LIBFP_FEATURE_WAKEUP | LIBFP_FEATURE_SERVICE | LIBFP_FEATURE_TIMER;
+			LIBFP_FEATURE_WAKEUP | LIBFP_FEATURE_SERVICE |
+			LIBFP_FEATURE_TIMER;
 
 	if (fpi_cpu_avx2())
 		bits |= LIBFP_FEATURE_AVX2;

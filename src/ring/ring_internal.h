@@ -154,8 +154,8 @@ struct fp_ring {
 	struct fpi_ring_side *cons;
 	fpi_atomic_u8 *gens;
 	unsigned char *data;
-	fp_wakeup
-		*wake[2]; /* whom to signal, [side that may sleep]; or fpi_wakeup_nobody */
+	fp_wakeup *
+		wake[2]; /* whom to signal, [side that may sleep]; or fpi_wakeup_nobody */
 	struct fpi_ring_ops ops;
 	struct fpi_ring_ops raw; /* what the guards of CHECKED and STATS call */
 	struct fpi_ring_state *state;

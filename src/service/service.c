@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/opts.h"
 #include "base/step.h"
+#include "service/service.h"
 #include "service/service_internal.h"
 
 #define SERVICE_OPTS_FIRST 56 /* sizeof(fp_service_opts) as first published */
@@ -136,7 +137,7 @@ static void leave_list(fp_service *s)
 		fpi_services.last = s->prev;
 }
 
-int fp_service_create(const fp_service_opts *opts, fp_service **out)
+int fpi_service_create(const fp_service_opts *opts, fp_service **out)
 {
 	struct fpi_mem mem = { 0 };
 	fp_service_opts o;
@@ -169,6 +170,11 @@ int fp_service_create(const fp_service_opts *opts, fp_service **out)
 	*out = s;
 	fpi_registry_publish(&s->name);
 	return 0;
+}
+
+int fp_service_create(const fp_service_opts *opts, fp_service **out)
+{
+	return fpi_service_create(opts, out);
 }
 
 /* ---- destroy ---- */
@@ -329,7 +335,7 @@ static int destroy_here(fp_service *s, uint32_t flags, uint64_t timeout_ns)
 	return 0;
 }
 
-int fp_service_destroy(fp_service *service, uint32_t flags, uint64_t timeout_ns)
+int fpi_service_destroy(fp_service *service, uint32_t flags, uint64_t timeout_ns)
 {
 	if (!service)
 		return 0;
@@ -342,6 +348,11 @@ int fp_service_destroy(fp_service *service, uint32_t flags, uint64_t timeout_ns)
 	fpi_registry_retire(&service->name, 1);
 	free_service(service);
 	return 0;
+}
+
+int fp_service_destroy(fp_service *service, uint32_t flags, uint64_t timeout_ns)
+{
+	return fpi_service_destroy(service, flags, timeout_ns);
 }
 
 /* ---- names ---- */
@@ -389,12 +400,17 @@ const char *fp_service_name(const fp_service *service)
 
 /* ---- wake-up and deadline ---- */
 
-fp_wakeup *fp_service_wakeup(fp_service *service)
+fp_wakeup *fpi_service_wakeup(fp_service *service)
 {
 	return service ? &service->wakeup : NULL;
 }
 
-int fp_service_set_deadline(fp_service *service, uint64_t deadline_ns)
+fp_wakeup *fp_service_wakeup(fp_service *service)
+{
+	return fpi_service_wakeup(service);
+}
+
+int fpi_service_set_deadline(fp_service *service, uint64_t deadline_ns)
 {
 	int err = fpi_service_check(service);
 	uint64_t old;
@@ -410,4 +426,9 @@ int fp_service_set_deadline(fp_service *service, uint64_t deadline_ns)
 	if (!old || deadline_ns < old || old <= fpi_now_ns())
 		fpi_wakeup_signal(&service->wakeup);
 	return 0;
+}
+
+int fp_service_set_deadline(fp_service *service, uint64_t deadline_ns)
+{
+	return fpi_service_set_deadline(service, deadline_ns);
 }

@@ -13,6 +13,7 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/opts.h"
+#include "service/service.h"
 #include "timer/timer_internal.h"
 
 #define WHEEL_OPTS_FIRST 56 /* sizeof(fp_timer_wheel_opts) as first published */
@@ -60,8 +61,9 @@ static int read_opts(fp_timer_wheel_opts *o, const fp_timer_wheel_opts *opts)
 	*o = (fp_timer_wheel_opts)LIBFP_TIMER_WHEEL_OPTS_INIT;
 	err = opts ? fpi_opts_read(o, sizeof(*o), WHEEL_OPTS_FIRST, opts) : 0;
 	if (err)
-		return fpi_refuse(err, "fp_timer_wheel_create: options misaligned or of a "
-				       "size this library does not know");
+		return fpi_refuse(err,
+				  "fp_timer_wheel_create: options misaligned or of a "
+				  "size this library does not know");
 	if (o->flags & ~(uint32_t)WHEEL_FLAGS)
 		return fpi_refuse(-EOPNOTSUPP, "fp_timer_wheel_create: unknown flags %#x",
 				  o->flags);
@@ -92,10 +94,9 @@ static int get_space(fp_timer_wheel *w, const fp_timer_wheel_opts *o)
 	int err;
 
 	/* Untouched: memory for timers that are never made is only address space. */
-	err = fpi_mem_alloc(&w->space, o->allocator, records + chunks + periods,
-			    FPI_FALSE_SHARING,
-			    o->flags & WHEEL_MEM_FLAGS & ~(uint32_t)LIBFP_MEM_PREFAULT,
-			    o->numa_node);
+	err = fpi_mem_alloc(
+		&w->space, o->allocator, records + chunks + periods, FPI_FALSE_SHARING,
+		o->flags & WHEEL_MEM_FLAGS & ~(uint32_t)LIBFP_MEM_PREFAULT, o->numa_node);
 	if (err)
 		return fpi_refuse(err, "fp_timer_wheel_create: no %llu bytes of memory",
 				  (unsigned long long)(records + chunks + periods));
@@ -140,7 +141,8 @@ static void set_options(fp_timer_wheel *w, const fp_timer_wheel_opts *o)
 static int get_wheel(fp_timer_wheel **out, const fp_timer_wheel_opts *o)
 {
 	uint64_t lanes = FPI_ALIGN_UP(sizeof(fp_timer_wheel), FPI_FALSE_SHARING);
-	uint64_t own = lanes + FPI_TIMER_LANES * sizeof(struct fpi_timer_lane), size = own;
+	uint64_t own = lanes + FPI_TIMER_LANES * sizeof(struct fpi_timer_lane),
+		 size = own;
 	struct fpi_mem mem = { 0 };
 	fp_timer_wheel *w;
 	int err;
@@ -215,12 +217,13 @@ int fp_timer_wheel_destroy(fp_timer_wheel *wheel)
 	/* Threads, users and references of the parent do not exist in a child. */
 	if (wheel->generation != fpi_fork_generation()) {
 		fpi_registry_retire(&wheel->name, 1);
-		fp_service_destroy(wheel->service, 0, 0);
+		fpi_service_destroy(wheel->service, 0, 0);
 		free_wheel(wheel);
 		return 0;
 	}
 	if (FPI_LOAD(&wheel->polling, FPI_RELAXED))
-		return fpi_refuse(-EBUSY, "fp_timer_wheel_destroy: a poll is in progress");
+		return fpi_refuse(-EBUSY,
+				  "fp_timer_wheel_destroy: a poll is in progress");
 	if (fpi_registry_referenced(&wheel->name))
 		return fpi_refuse(-EBUSY,
 				  "fp_timer_wheel_destroy: references by lookup are out");
@@ -267,7 +270,8 @@ int fp_timer_wheel_now(const fp_timer_wheel *wheel, uint64_t *tick)
 	return 0;
 }
 
-int fp_timer_wheel_ticks_from_ns(const fp_timer_wheel *wheel, uint64_t ns, uint64_t *ticks)
+int fp_timer_wheel_ticks_from_ns(const fp_timer_wheel *wheel, uint64_t ns,
+				 uint64_t *ticks)
 {
 	if (!wheel || !ticks)
 		return -EINVAL;

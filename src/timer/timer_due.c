@@ -21,9 +21,9 @@
 #include "timer/timer_internal.h"
 
 #define RUN_SLOT_MAX (FPI_RUN_CHUNKS * FPI_CHUNK_ENTRIES)
-#define NUMBER_BITS 8	/* of RUN_SLOT_MAX */
+#define NUMBER_BITS 8 /* of RUN_SLOT_MAX */
 #define BUCKET_BITS 6
-#define SORT_BINS 32	 /* 2^32 chunks */
+#define SORT_BINS 32 /* 2^32 chunks */
 
 FPI_INLINE int key_before(const struct fpi_key *a, const struct fpi_key *b)
 {
@@ -68,7 +68,8 @@ static void sort_numbers(uint64_t *to, const uint64_t *from, uint32_t n, uint32_
  */
 static void sort_keys(struct fpi_key *to, const struct fpi_key *key, uint32_t n)
 {
-	uint64_t packed[RUN_SLOT_MAX], order[RUN_SLOT_MAX], first = key[0].exp, last = first;
+	uint64_t packed[RUN_SLOT_MAX], order[RUN_SLOT_MAX], first = key[0].exp,
+							    last = first;
 
 	for (uint32_t i = 1; i < n; i++) {
 		first = key[i].exp < first ? key[i].exp : first;
@@ -77,9 +78,10 @@ static void sort_keys(struct fpi_key *to, const struct fpi_key *key, uint32_t n)
 	if (FPI_LIKELY((last - first) >> (64 - NUMBER_BITS) == 0)) {
 		for (uint32_t i = 0; i < n; i++)
 			packed[i] = (key[i].exp - first) << NUMBER_BITS | i;
-		sort_numbers(order, packed, n,
-			     64 - (uint32_t)__builtin_clzll((last - first) << NUMBER_BITS |
-							    (RUN_SLOT_MAX - 1)));
+		sort_numbers(
+			order, packed, n,
+			64 - (uint32_t)__builtin_clzll((last - first) << NUMBER_BITS |
+						       (RUN_SLOT_MAX - 1)));
 	} else {
 		for (uint32_t i = 0; i < n; i++)
 			order[i] = i;

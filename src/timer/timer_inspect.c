@@ -34,7 +34,8 @@ int fp_timer_is_pending(const fp_timer_wheel *wheel, uint64_t id)
 	return word ? (word & FPI_TIMER_ARMED) != 0 : -ESTALE;
 }
 
-int fp_timer_remaining(fp_timer_wheel *wheel, uint64_t id, uint64_t now_tick, uint64_t *ticks)
+int fp_timer_remaining(fp_timer_wheel *wheel, uint64_t id, uint64_t now_tick,
+		       uint64_t *ticks)
 {
 	struct fpi_timer *t;
 	uint64_t word, exp;
@@ -103,8 +104,8 @@ static int read_info(fp_timer_wheel *w, uint32_t index, fp_timer_info *info)
 	if (word & FPI_TIMER_PERIODIC) {
 		info->flags |= LIBFP_TIMER_IS_PERIODIC;
 		info->period_ticks = w->periods[index].ticks;
-		info->policy = (uint32_t)((word & FPI_TIMER_POLICY) >>
-					  FPI_TIMER_POLICY_SHIFT);
+		info->policy =
+			(uint32_t)((word & FPI_TIMER_POLICY) >> FPI_TIMER_POLICY_SHIFT);
 	}
 	fpi_timer_unlock(t, word);
 	return (word & (FPI_TIMER_LIVE | FPI_TIMER_DEAD)) == FPI_TIMER_LIVE;

@@ -150,8 +150,9 @@ struct fp_timer_wheel {
 	uint32_t generation; /* fork generation of create */
 
 	/* Looked at by an idle poll, and by remote arms. */
-	fpi_atomic_u64 next FPI_OWN_LINES; /* no poll before it has work; early, never late */
-	fpi_atomic_u32 pending;		   /* lanes that have something */
+	fpi_atomic_u64 next
+		FPI_OWN_LINES;	/* no poll before it has work; early, never late */
+	fpi_atomic_u32 pending; /* lanes that have something */
 
 	/* The id whose callback runs. */
 	fpi_atomic_u64 running FPI_OWN_LINES;
@@ -169,15 +170,15 @@ struct fp_timer_wheel {
 	uint32_t chunk_free; /* list */
 	uint32_t chunk_high; /* never used from here on */
 	uint32_t run_count;
-	uint32_t handled;   /* entries, by this poll */
-	uint64_t fired_now; /* by this poll */
-	uint64_t kept_now;  /* of these, armed for another period */
-	uint64_t late_now;  /* ticks, at most, of this poll */
+	uint32_t handled;     /* entries, by this poll */
+	uint64_t fired_now;   /* by this poll */
+	uint64_t kept_now;    /* of these, armed for another period */
+	uint64_t late_now;    /* ticks, at most, of this poll */
 	uint64_t next_before; /* `next` when it began */
 	struct fpi_list list[FPI_LISTS];
-	uint64_t first[FPI_WHEEL_LEVELS];	/* start of the first occupied slot */
-	uint64_t step_tick[FPI_WHEEL_LEVELS];	/* when a chunk of it is moved */
-	uint64_t step_first[FPI_WHEEL_LEVELS];	/* the `first` that is meant for */
+	uint64_t first[FPI_WHEEL_LEVELS];      /* start of the first occupied slot */
+	uint64_t step_tick[FPI_WHEEL_LEVELS];  /* when a chunk of it is moved */
+	uint64_t step_first[FPI_WHEEL_LEVELS]; /* the `first` that is meant for */
 	uint64_t occupied[FPI_WHEEL_LEVELS][FPI_LEVEL_WORDS];
 	uint32_t occupied_words[FPI_WHEEL_LEVELS];
 	struct fpi_key run[FPI_RUN_MAX]; /* latest first */
@@ -195,7 +196,7 @@ struct fp_timer_wheel {
 
 	/* Making timers. */
 	struct fpi_lock pool_lock FPI_OWN_LINES;
-	uint32_t free; /* index + 1 */
+	uint32_t free;	     /* index + 1 */
 	fpi_atomic_u32 made; /* records in use so far: the high-water mark */
 	fpi_atomic_u32 exist;
 	uint64_t first_generation;
@@ -247,7 +248,7 @@ FPI_INLINE uint64_t fpi_timer_lock(struct fpi_timer *t)
 	/* Acquire: what the last holder wrote. Partner: TIMER_UNLOCK. */
 	if (FPI_LIKELY(!(word & FPI_TIMER_LOCKED)) &&
 	    FPI_LIKELY(FPI_CAS(&t->word, &word, word | FPI_TIMER_LOCKED,
-				    FPI_MO(TIMER_LOCK, ACQUIRE))))
+			       FPI_MO(TIMER_LOCK, ACQUIRE))))
 		return word;
 	return fpi_timer_lock_slow(t);
 }
@@ -377,6 +378,11 @@ FPI_INLINE uint64_t fpi_timer_stamp(const struct fpi_timer *t)
 {
 	return FPI_LOAD(&t->stamp, FPI_RELAXED);
 }
+
+/* ---- timer_poll.c ---- */
+
+/* fp_timer_wheel_poll() of a wheel that has work. */
+int64_t fpi_wheel_poll(fp_timer_wheel *w, uint64_t now, uint32_t max);
 
 /* ---- lanes; timer_word.c ---- */
 

@@ -61,7 +61,8 @@ static void take_late(fp_timer_wheel *w)
 
 static void take_in(fp_timer_wheel *w, uint64_t now)
 {
-	w->last_now = now;
+	if (now > w->last_now)
+		w->last_now = now;
 	w->handled = 0;
 	w->fired_now = 0;
 	w->kept_now = 0;
@@ -119,16 +120,17 @@ FPI_INLINE int next_due(fp_timer_wheel *w, uint64_t now, struct fpi_key *key)
 
 		if (FPI_UNLIKELY(w->event_stale))
 			fpi_wheel_find_event(w);
-		if (found && (w->event_level == FPI_WHEEL_LEVELS ||
-			      key->exp < w->event_tick)) {
+		if (found &&
+		    (w->event_level == FPI_WHEEL_LEVELS || key->exp < w->event_tick)) {
 			if (key->exp > now)
 				return 0;
 			fpi_due_take(w, from);
 			if (key->exp > w->cur)
 				w->cur = key->exp;
 			if (w->run_count > PREFETCH_AHEAD)
-				fpi_prefetch_write(&w->records[
-					w->run[w->run_count - PREFETCH_AHEAD].index]);
+				fpi_prefetch_write(
+					&w->records[w->run[w->run_count - PREFETCH_AHEAD]
+							    .index]);
 			return 1;
 		}
 		if (w->event_level == FPI_WHEEL_LEVELS || w->event_tick > now)
@@ -164,8 +166,8 @@ static int peek_due(fp_timer_wheel *w, uint64_t now, uint64_t *exp)
  * Sets a periodic timer's next expiry, and the count of a record. Returns 1: it fires; 0:
  * it fires later, in its place. The word loses ARMED and ENTRY if there is no next one.
  */
-static FPI_NOINLINE int repeat(fp_timer_wheel *w, uint32_t index, uint64_t *word, uint64_t now,
-			       uint64_t exp, uint32_t *overruns)
+static FPI_NOINLINE int repeat(fp_timer_wheel *w, uint32_t index, uint64_t *word,
+			       uint64_t now, uint64_t exp, uint32_t *overruns)
 {
 	struct fpi_timer *t = &w->records[index];
 	struct fpi_timer_period *period = &w->periods[index];
@@ -199,7 +201,8 @@ static FPI_NOINLINE int repeat(fp_timer_wheel *w, uint32_t index, uint64_t *word
 	return 1;
 }
 
-static void run(fp_timer_wheel *w, fp_timer_fn cb, const fp_timer_record *record, void *user)
+static void run(fp_timer_wheel *w, fp_timer_fn cb, const fp_timer_record *record,
+		void *user)
 {
 	cb(w, record, user);
 	/* Release: what the callback did. Partner: RUNNING_SYNC. */
@@ -208,7 +211,7 @@ static void run(fp_timer_wheel *w, fp_timer_fn cb, const fp_timer_record *record
 
 /* Fires a timer whose entry was taken. Returns 1, or 0: it was not to be fired. */
 FPI_INLINE uint32_t fire(fp_timer_wheel *w, const struct fpi_key *key, uint64_t now,
-		    fp_timer_record *to)
+			 fp_timer_record *to)
 {
 	struct fpi_timer *t = &w->records[key->index];
 	uint64_t word = fpi_timer_lock(t), exp = FPI_LOAD(&t->exp, FPI_RELAXED);
@@ -222,7 +225,8 @@ FPI_INLINE uint32_t fire(fp_timer_wheel *w, const struct fpi_key *key, uint64_t 
 		return 0;
 	}
 	if (FPI_UNLIKELY(exp > key->exp ||
-			 (exp == key->exp && FPI_LOAD(&t->stamp, FPI_RELAXED) != key->stamp))) {
+			 (exp == key->exp &&
+			  FPI_LOAD(&t->stamp, FPI_RELAXED) != key->stamp))) {
 		w->handled++;
 		fpi_wheel_reinsert(w, key->index, exp);
 		fpi_timer_unlock(t, word);
@@ -267,7 +271,8 @@ FPI_INLINE uint32_t fire(fp_timer_wheel *w, const struct fpi_key *key, uint64_t 
 /* Whether a poll has nothing to do. Early, never late: see fpi_wheel_next(). */
 FPI_INLINE int is_idle(const fp_timer_wheel *w, uint64_t now)
 {
-	return now < FPI_LOAD(&w->next, FPI_RELAXED) && !FPI_LOAD(&w->pending, FPI_RELAXED);
+	return now < FPI_LOAD(&w->next, FPI_RELAXED) &&
+	       !FPI_LOAD(&w->pending, FPI_RELAXED);
 }
 
 /* Fires up to max: into records, or by their callbacks if that is NULL. */
@@ -280,11 +285,10 @@ FPI_INLINE int64_t poll_due(fp_timer_wheel *w, uint64_t now, fp_timer_record *re
 
 	if (err)
 		return err;
-	if (now < w->last_now) {
-		leave(w);
-		return 0;
-	}
 	take_in(w, now);
+	/* A clock that has gone back fires nothing. */
+	if (now < w->last_now)
+		max = 0;
 	while (fired < max && next_due(w, now, &key))
 		fired += fire(w, &key, now, records ? &records[fired] : NULL);
 	w->fired_now = fired;
@@ -292,7 +296,7 @@ FPI_INLINE int64_t poll_due(fp_timer_wheel *w, uint64_t now, fp_timer_record *re
 	return (int64_t)fired;
 }
 
-static FPI_NOINLINE int64_t poll_callbacks(fp_timer_wheel *w, uint64_t now, uint32_t max)
+FPI_NOINLINE int64_t fpi_wheel_poll(fp_timer_wheel *w, uint64_t now, uint32_t max)
 {
 	return poll_due(w, now, NULL, max);
 }
@@ -309,7 +313,7 @@ int64_t fp_timer_wheel_poll(fp_timer_wheel *wheel, uint64_t now_tick, uint32_t m
 		return -EINVAL;
 	if (FPI_LIKELY(is_idle(wheel, now_tick)) || !max)
 		return 0;
-	return poll_callbacks(wheel, now_tick, max);
+	return fpi_wheel_poll(wheel, now_tick, max);
 }
 
 int32_t fp_timer_wheel_poll_burst(fp_timer_wheel *wheel, uint64_t now_tick,
@@ -346,7 +350,6 @@ static uint32_t first_due(fp_timer_wheel *const *wheels, uint32_t n, uint64_t no
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t exp;
 
-		/* A clock that has gone back fires nothing. */
 		if (now < wheels[i]->last_now || !peek_due(wheels[i], now, &exp))
 			continue;
 		if (which == n || exp < first) {
@@ -357,8 +360,8 @@ static uint32_t first_due(fp_timer_wheel *const *wheels, uint32_t n, uint64_t no
 	return which;
 }
 
-int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32_t n, uint64_t now_tick,
-				 uint32_t max)
+int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32_t n,
+				 uint64_t now_tick, uint32_t max)
 {
 	uint64_t fired = 0;
 	uint32_t which;
@@ -375,8 +378,7 @@ int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32_t n, uint
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < n; i++)
-		if (now_tick >= wheels[i]->last_now)
-			take_in(wheels[i], now_tick);
+		take_in(wheels[i], now_tick);
 	while (fired < max) {
 		struct fpi_key key;
 
@@ -389,11 +391,7 @@ int64_t fp_timer_wheel_poll_many(fp_timer_wheel *const *wheels, uint32_t n, uint
 			fired++;
 		}
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		if (now_tick >= wheels[i]->last_now)
-			end(wheels[i], now_tick, fired < max);
-		else
-			leave(wheels[i]);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		end(wheels[i], now_tick, fired < max && now_tick >= wheels[i]->last_now);
 	return (int64_t)fired;
 }

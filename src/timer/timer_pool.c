@@ -17,7 +17,8 @@
 #include "timer/timer_internal.h"
 
 #ifdef FPI_TEST_STEPS
-uint32_t fpi_test_generation_bits; /* fewer, so that a test sees the end; 0: as they are */
+uint32_t
+	fpi_test_generation_bits; /* fewer, so that a test sees the end; 0: as they are */
 #endif
 
 static uint32_t generation_bits(const fp_timer_wheel *w)
@@ -132,8 +133,7 @@ int32_t fp_timer_create_bulk(fp_timer_wheel *wheel, fp_timer_fn cb, void *const 
 void fpi_timer_recycle(fp_timer_wheel *w, uint32_t index, uint64_t word)
 {
 	struct fpi_timer *t = &w->records[index];
-	uint64_t generation =
-		generation_after(w, word >> FPI_TIMER_GENERATION_SHIFT);
+	uint64_t generation = generation_after(w, word >> FPI_TIMER_GENERATION_SHIFT);
 
 	/* From here on its ids are stale. Nobody else has a way to the record. */
 	fpi_timer_unlock(t, generation << FPI_TIMER_GENERATION_SHIFT);

@@ -48,8 +48,8 @@ FPI_INLINE uint64_t fpi_slot_place(fp_timer_wheel *w, uint32_t index, uint64_t e
 	}
 	number = exp >> shift;
 	start = number << shift;
-	fpi_slot_add(w, level * FPI_LEVEL_SLOTS + (uint32_t)number % FPI_LEVEL_SLOTS, index,
-		     exp);
+	fpi_slot_add(w, level * FPI_LEVEL_SLOTS + (uint32_t)number % FPI_LEVEL_SLOTS,
+		     index, exp);
 	if (start < w->first[level]) {
 		w->first[level] = start;
 		w->event_stale = 1;

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/log.h"
+#include "service/service.h"
 #include "timer/timer_internal.h"
 
 #define SERVICE_BURST 256 /* callbacks of one run: other services wait for no more */
@@ -97,7 +98,8 @@ static int check_wait(const fp_timer_wheel *w)
 /* Sleeps once. Returns as fp_timer_wheel_wait(). */
 static int sleep_once(fp_timer_wheel *w, uint64_t deadline)
 {
-	uint64_t key = fpi_wakeup_announce(w->wake, FPI_WAKEUP_WAITER | FPI_WAKEUP_FOR_ALL);
+	uint64_t key =
+		fpi_wakeup_announce(w->wake, FPI_WAKEUP_WAITER | FPI_WAKEUP_FOR_ALL);
 	uint64_t until, work;
 	int rc = -ETIMEDOUT;
 
@@ -105,7 +107,8 @@ static int sleep_once(fp_timer_wheel *w, uint64_t deadline)
 	work = work_ns(w);
 	until = work < deadline ? work : deadline;
 	if (until > fpi_now_ns())
-		rc = fpi_wakeup_sleep(w->wake, key, until, fpi_wakeup_limit(w->wake), NULL);
+		rc = fpi_wakeup_sleep(w->wake, key, until, fpi_wakeup_limit(w->wake),
+				      NULL);
 	fpi_wakeup_leave(w->wake, FPI_WAKEUP_WAITER | FPI_WAKEUP_FOR_ALL);
 	if (rc == -ETIMEDOUT)
 		return until == work ? 0 : rc;
@@ -142,11 +145,11 @@ int fp_timer_wheel_interrupt(fp_timer_wheel *wheel)
 static int32_t run_service(void *user)
 {
 	fp_timer_wheel *w = user;
-	uint64_t tick = 0, work;
-	int64_t fired;
+	uint64_t tick = fpi_now_ns() / w->tick_ns, work;
+	int64_t fired = 0;
 
-	fp_timer_wheel_now(w, &tick);
-	fired = fp_timer_wheel_poll(w, tick, SERVICE_BURST);
+	if (fpi_wheel_work_tick(w) <= tick)
+		fired = fpi_wheel_poll(w, tick, SERVICE_BURST);
 	work = work_ns(w);
 	/* 0 means none there: what is due at once is due since the clock began. */
 	if (work == 0)
@@ -155,7 +158,7 @@ static int32_t run_service(void *user)
 		work = 0;
 	if (work != w->announced_ns) {
 		w->announced_ns = work;
-		fp_service_set_deadline(w->service, work);
+		fpi_service_set_deadline(w->service, work);
 	}
 	return fired > 0 ? 0 : -EAGAIN;
 }
@@ -169,10 +172,10 @@ static int make_service(fp_timer_wheel *w)
 	o.user = w;
 	if (w->allocator.alloc)
 		o.allocator = &w->allocator;
-	err = fp_service_create(&o, &w->service);
+	err = fpi_service_create(&o, &w->service);
 	if (err)
 		return err;
-	w->wake = fp_service_wakeup(w->service);
+	w->wake = fpi_service_wakeup(w->service);
 	return fpi_wakeup_bind(w->wake);
 }
 
@@ -201,7 +204,7 @@ static int drop_service(fp_timer_wheel *w)
 	if (fpi_thread.in_service)
 		return -EBUSY;
 	fpi_wakeup_unbind(w->wake);
-	err = fp_service_destroy(w->service, 0, 0);
+	err = fpi_service_destroy(w->service, 0, 0);
 	if (err) {
 		fpi_wakeup_bind(w->wake);
 		return -EBUSY;
@@ -217,8 +220,9 @@ int fpi_wheel_unwait(fp_timer_wheel *w)
 		return fpi_refuse(-EBUSY, "fp_timer_wheel_destroy: a thread waits");
 	if (w->service) {
 		if (drop_service(w))
-			return fpi_refuse(-EBUSY, "fp_timer_wheel_destroy: its service is "
-						  "mapped, or inside a call");
+			return fpi_refuse(-EBUSY,
+					  "fp_timer_wheel_destroy: its service is "
+					  "mapped, or inside a call");
 	} else if (is_foreign(w)) {
 		fpi_wakeup_unbind(w->wake);
 		w->wake = own_wakeup(w);

@@ -97,7 +97,7 @@ FPI_INLINE struct fpi_timer *lock_id(fp_timer_wheel *w, uint64_t id, uint64_t *l
 	/* Acquire: what the last holder wrote. Partner: TIMER_UNLOCK. */
 	if (FPI_UNLIKELY(word & FPI_TIMER_LOCKED) ||
 	    FPI_UNLIKELY(!FPI_CAS(&t->word, &word, word | FPI_TIMER_LOCKED,
-				       FPI_MO(TIMER_LOCK_ID, ACQUIRE)))) {
+				  FPI_MO(TIMER_LOCK_ID, ACQUIRE)))) {
 		word = fpi_timer_lock_slow(t);
 		if (!fpi_timer_is(w, id, word)) {
 			fpi_timer_unlock(t, word);
@@ -267,17 +267,19 @@ FPI_INLINE int arm(fp_timer_wheel *w, struct fpi_timer *t, uint32_t index, uint6
 	return was;
 }
 
-int fp_timer_arm(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick)
+FPI_INLINE int arm_id(fp_timer_wheel *w, uint64_t id, uint64_t exp)
 {
-	struct fpi_timer *t;
 	uint64_t word;
+	struct fpi_timer *t = lock_id(w, id, &word);
 
-	if (FPI_UNLIKELY(!wheel))
-		return -EINVAL;
-	t = lock_id(wheel, id, &word);
 	if (FPI_UNLIKELY(!t))
 		return -ESTALE;
-	return arm(wheel, t, (uint32_t)(id & wheel->index_mask), word, expiry_tick, 0);
+	return arm(w, t, (uint32_t)(id & w->index_mask), word, exp, 0);
+}
+
+int fp_timer_arm(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick)
+{
+	return FPI_LIKELY(wheel != NULL) ? arm_id(wheel, id, expiry_tick) : -EINVAL;
 }
 
 int fp_timer_arm_periodic(fp_timer_wheel *wheel, uint64_t id, uint64_t first_tick,
@@ -302,20 +304,22 @@ int fp_timer_arm_periodic(fp_timer_wheel *wheel, uint64_t id, uint64_t first_tic
 
 /* ---- touch ---- */
 
-int fp_timer_touch(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick)
+FPI_INLINE int touch_id(fp_timer_wheel *w, uint64_t id, uint64_t exp)
 {
-	struct fpi_timer *t;
 	uint64_t word;
+	struct fpi_timer *t = lock_id(w, id, &word);
 
-	if (FPI_UNLIKELY(!wheel))
-		return -EINVAL;
-	t = lock_id(wheel, id, &word);
 	if (FPI_UNLIKELY(!t))
 		return -ESTALE;
-	if (word & FPI_TIMER_ARMED && FPI_LOAD(&t->exp, FPI_RELAXED) < expiry_tick)
-		fpi_timer_set(t, expiry_tick);
+	if (word & FPI_TIMER_ARMED && FPI_LOAD(&t->exp, FPI_RELAXED) < exp)
+		fpi_timer_set(t, exp);
 	fpi_timer_unlock(t, word);
 	return (word & FPI_TIMER_ARMED) != 0;
+}
+
+int fp_timer_touch(fp_timer_wheel *wheel, uint64_t id, uint64_t expiry_tick)
+{
+	return FPI_LIKELY(wheel != NULL) ? touch_id(wheel, id, expiry_tick) : -EINVAL;
 }
 
 /* ---- cancel ---- */
@@ -418,7 +422,7 @@ int fp_timer_cancel_sync(fp_timer_wheel *wheel, uint64_t id, uint64_t timeout_ns
 
 /* ---- destroy ---- */
 
-int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id)
+static int destroy_id(fp_timer_wheel *w, uint64_t id)
 {
 	uint64_t me = fpi_timer_me(), word;
 	uint32_t index;
@@ -426,33 +430,36 @@ int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id)
 	enum fpi_wheel_had had = FPI_WHEEL_NOT;
 	int runs, was;
 
-	if (!wheel)
-		return -EINVAL;
-	index = (uint32_t)(id & wheel->index_mask);
-	t = lock_id(wheel, id, &word);
+	index = (uint32_t)(id & w->index_mask);
+	t = lock_id(w, id, &word);
 	if (!t)
 		return -ESTALE;
-	runs = word & FPI_TIMER_FIRED && is_running(wheel, id);
+	runs = word & FPI_TIMER_FIRED && is_running(w, id);
 	was = (word & FPI_TIMER_ARMED) != 0;
-	if (wheel->flags & LIBFP_STATS && was)
-		count_cancel(wheel);
+	if (w->flags & LIBFP_STATS && was)
+		count_cancel(w);
 	word &= ~(FPI_TIMER_ARMED | FPI_TIMER_REPEATS);
-	if (word & FPI_TIMER_ENTRY && FPI_LOAD(&wheel->owner, FPI_RELAXED) == me)
-		had = fpi_wheel_try(wheel, me);
+	if (word & FPI_TIMER_ENTRY && FPI_LOAD(&w->owner, FPI_RELAXED) == me)
+		had = fpi_wheel_try(w, me);
 	if (had != FPI_WHEEL_NOT) {
-		fpi_wheel_remove(wheel, index);
+		fpi_wheel_remove(w, index);
 		word &= ~FPI_TIMER_ENTRY;
 		if (had == FPI_WHEEL_TAKEN)
-			fpi_wheel_give(wheel);
+			fpi_wheel_give(w);
 	}
 	if (word & (FPI_TIMER_ENTRY | FPI_TIMER_QUEUED)) {
 		if (!(word & FPI_TIMER_QUEUED))
-			push(wheel, t, index, me);
+			push(w, t, index, me);
 		fpi_timer_unlock(t, word | FPI_TIMER_DEAD | FPI_TIMER_QUEUED);
 	} else {
-		fpi_timer_recycle(wheel, index, word);
+		fpi_timer_recycle(w, index, word);
 	}
 	return runs ? -EINPROGRESS : was;
+}
+
+int fp_timer_destroy(fp_timer_wheel *wheel, uint64_t id)
+{
+	return wheel ? destroy_id(wheel, id) : -EINVAL;
 }
 
 /* ---- many ---- */
@@ -487,7 +494,7 @@ int32_t fp_timer_arm_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
 		int rc;
 
 		prefetch(wheel, ids, i, n);
-		rc = fp_timer_arm(wheel, ids[i], expiry_ticks[i]);
+		rc = arm_id(wheel, ids[i], expiry_ticks[i]);
 		armed += rc >= 0;
 		put_result(results, i, rc);
 	}
@@ -505,7 +512,7 @@ int32_t fp_timer_touch_bulk(fp_timer_wheel *wheel, const uint64_t *ids,
 		int rc;
 
 		prefetch(wheel, ids, i, n);
-		rc = fp_timer_touch(wheel, ids[i], expiry_ticks[i]);
+		rc = touch_id(wheel, ids[i], expiry_ticks[i]);
 		armed += rc > 0;
 		put_result(results, i, rc);
 	}
@@ -520,10 +527,10 @@ int32_t fp_timer_cancel_bulk(fp_timer_wheel *wheel, const uint64_t *ids, uint32_
 	if (check_many(wheel, ids, n))
 		return -EINVAL;
 	for (uint32_t i = 0; i < n; i++) {
-		int rc;
+		int rc, was;
 
 		prefetch(wheel, ids, i, n);
-		rc = fp_timer_cancel(wheel, ids[i]);
+		rc = cancel_id(wheel, ids[i], &was);
 		cancelled += rc > 0;
 		put_result(results, i, rc);
 	}
@@ -541,7 +548,7 @@ int32_t fp_timer_destroy_bulk(fp_timer_wheel *wheel, const uint64_t *ids, uint32
 		int rc;
 
 		prefetch(wheel, ids, i, n);
-		rc = fp_timer_destroy(wheel, ids[i]);
+		rc = destroy_id(wheel, ids[i]);
 		destroyed += rc >= 0 || rc == -EINPROGRESS;
 		put_result(results, i, rc);
 	}

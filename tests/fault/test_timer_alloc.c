@@ -47,9 +47,7 @@ static void works(fp_timer_wheel *w)
 
 static void create_fails_cleanly_at_every_allocation(void)
 {
-	static const uint32_t flags[] = { 0,
-					  LIBFP_STATS,
-					  LIBFP_WHEEL_WAIT,
+	static const uint32_t flags[] = { 0, LIBFP_STATS, LIBFP_WHEEL_WAIT,
 					  LIBFP_MEM_PREFAULT | LIBFP_MEM_HUGE,
 					  LIBFP_WHEEL_WAIT | LIBFP_STATS };
 
@@ -211,8 +209,7 @@ static void little_space(void *unused)
 
 static void more_timers_than_there_is_address_space_for(void)
 {
-#if defined(FPT_EMULATED) || defined(__SANITIZE_THREAD__) || \
-	defined(__SANITIZE_ADDRESS__)
+#if defined(FPT_EMULATED) || defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 	printf("  not in this build: it needs more address space itself\n");
 	(void)little_space;
 #else

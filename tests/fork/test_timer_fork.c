@@ -352,9 +352,9 @@ static void a_child_of_a_parent_that_is_inside_a_callback(void)
 		CHECK_EQ(fp_timer_arm(x.w, x.id, 10), 0);
 		CHECK_EQ(pthread_create(&poller, NULL, poll_and_stay, &x), 0);
 		st_await(&x.begun);
-		CHECK_EQ(pthread_create(&x.waiter.thread, NULL, wait_for_the_callback,
-					&x),
-			 0);
+		CHECK_EQ(
+			pthread_create(&x.waiter.thread, NULL, wait_for_the_callback, &x),
+			0);
 		CHECK_EQ(wt_until_asleep(&x.waiter), 1);
 		fpt_in_child(destroy_what_is_polled, &x);
 		__atomic_store_n(&x.go, 1, __ATOMIC_RELEASE);

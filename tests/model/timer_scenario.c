@@ -311,7 +311,8 @@ void timer_scenario_prepare(const struct timer_scenario *s, struct ex_test *test
 	used = 0;
 	make_wheel();
 	for (uintptr_t i = 0; i < TIMERS; i++) {
-		must_be(fp_timer_create(wheel, callback, (void *)i, &ids[i]) == 0, "timer");
+		must_be(fp_timer_create(wheel, callback, (void *)i, &ids[i]) == 0,
+			"timer");
 		if (s->armed[i])
 			arm(i, s->armed[i]);
 	}

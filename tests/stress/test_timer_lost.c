@@ -190,8 +190,9 @@ static void loop_once(struct run *run)
 	}
 	now = now_of(run);
 	if (fp_timer_wheel_next_expiry(run->w, &next) == 1)
-		ns = next <= now ? 0 :
-				   (next - now) * (uint64_t)fp_timer_wheel_tick_ns(run->w);
+		ns = next <= now ?
+			     0 :
+			     (next - now) * (uint64_t)fp_timer_wheel_tick_ns(run->w);
 	rc = fp_wakeup_wait(run->bound, key, ns);
 	CHECK(rc == 0 || rc == -ETIMEDOUT || rc == -ECANCELED);
 }
@@ -248,8 +249,8 @@ static void watch(struct run *run)
 			int waits = armed > get(&run->a[i].fired);
 
 			through &= wt_is_through(&run->a[i].t);
-			stuck[i] = looked && waits && armed == before[i] ? stuck[i] + 1 :
-									   0;
+			stuck[i] =
+				looked && waits && armed == before[i] ? stuck[i] + 1 : 0;
 			before[i] = armed;
 			if (stuck[i] == LOOKS)
 				fprintf(stderr, "  LOST: after %" PRIu64 " rounds\n",
@@ -361,8 +362,9 @@ static void every(const struct setting *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!all[i].bound || wt_mode_exists(all[i].bound))
-			one_run(&all[i], all[i].bound == POLL_MODE ? rounds_each(50000) / 20 :
-								     rounds_each(1000000));
+			one_run(&all[i], all[i].bound == POLL_MODE ?
+						 rounds_each(50000) / 20 :
+						 rounds_each(1000000));
 }
 
 static void a_waiting_poller_misses_nothing(void)
@@ -409,7 +411,7 @@ struct pair {
 	uint64_t clock;		/* atomic */
 	uint64_t tick;		/* of the round */
 	uint64_t rounds;
-	uint64_t arrived; /* atomic: barriers passed, by both */
+	uint64_t arrived;	/* atomic: barriers passed, by both */
 	uint64_t armed[TIMERS]; /* atomic: armings of timers that were not armed */
 	int over;		/* atomic */
 };
@@ -447,7 +449,8 @@ static void *arm_the_same(void *arg)
 			p->tick = get(&p->clock) + (fpt_random(&h->seed) >> 20) % 100;
 		meet(p, ++met);
 		for (int k = 0; k < TIMERS; k++)
-			for (uint64_t n = 1 + (fpt_random(&h->seed) >> 20) % MOST; n; n--) {
+			for (uint64_t n = 1 + (fpt_random(&h->seed) >> 20) % MOST; n;
+			     n--) {
 				/* Sometimes one off, so that the next one moves it back. */
 				uint64_t off = fpt_random(&h->seed) >> 62 == 0;
 				int rc = fp_timer_arm(p->w, p->id[k], p->tick + off);
@@ -474,7 +477,8 @@ static void *keep_counting(void *arg)
 
 	for (uint64_t i = 0; !__atomic_load_n(&p->over, __ATOMIC_ACQUIRE); i++) {
 		add(&p->clock, 1);
-		CHECK(fp_timer_wheel_poll(p->w, get(&p->clock), LIBFP_WHEEL_NO_LIMIT) >= 0);
+		CHECK(fp_timer_wheel_poll(p->w, get(&p->clock), LIBFP_WHEEL_NO_LIMIT) >=
+		      0);
 		if (i % 64 == 63)
 			sched_yield();
 	}

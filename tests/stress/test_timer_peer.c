@@ -387,7 +387,8 @@ static void never_polled_it_does_not_grow(void)
 	uint64_t used;
 
 	/* Of others: everything is in the records. */
-	prepare(&run, UNPOLLED, saw, NULL, fpt_scale(FPT_SAMPLE ? 30000 : 300000, 30000000));
+	prepare(&run, UNPOLLED, saw, NULL,
+		fpt_scale(FPT_SAMPLE ? 30000 : 300000, 30000000));
 	used = tt_stats(run.w).memory_used;
 	start(&run, 1, do_anything);
 	join(&run);
@@ -396,7 +397,8 @@ static void never_polled_it_does_not_grow(void)
 	finish(&run, UNPOLLED);
 
 	/* Also of the one that polled last: an entry of each timer at most, in 512 bytes. */
-	prepare(&run, UNPOLLED, saw, NULL, fpt_scale(FPT_SAMPLE ? 30000 : 300000, 30000000));
+	prepare(&run, UNPOLLED, saw, NULL,
+		fpt_scale(FPT_SAMPLE ? 30000 : 300000, 30000000));
 	used = tt_stats(run.w).memory_used;
 	start(&run, 0, do_anything);
 	do_anything(&run.x[0]);

@@ -34,8 +34,9 @@ struct box {
 
 /* Where a timer is, or will be. */
 struct place {
-	uint64_t id;	/* atomic; 0: none. A stale one is met by whoever has read it before */
-	uint32_t taken; /* atomic: there is one, or it is being made */
+	uint64_t
+		id; /* atomic; 0: none. A stale one is met by whoever has read it before */
+	uint32_t taken;	 /* atomic: there is one, or it is being made */
 	struct box *box; /* of who has taken the place, or has destroyed what was there */
 };
 
@@ -472,8 +473,8 @@ struct duel {
 	fp_timer_wheel *w;
 	uint64_t clock; /* atomic */
 	int burst;
-	int over;	   /* atomic */
-	uint64_t records;  /* of bursts; the poller's */
+	int over;	  /* atomic */
+	uint64_t records; /* of bursts; the poller's */
 	uint64_t rounds;
 	uint64_t seed;
 	uint64_t outcome[3]; /* cancelled, fired, running: that all of them occur */
@@ -551,7 +552,8 @@ static void a_duel(int burst, void (*round)(struct duel *), uint64_t rounds,
 	CHECK_EQ(sum.cancelled, d.outcome[0]);
 	ta_all_free(d.w, UINT64_MAX, 64);
 	tt_end(d.w);
-	printf("  %" PRIu64 " cancelled, %" PRIu64 " had fired, %" PRIu64 " fired just then\n",
+	printf("  %" PRIu64 " cancelled, %" PRIu64 " had fired, %" PRIu64
+	       " fired just then\n",
 	       d.outcome[0], d.outcome[1], d.outcome[2]);
 }
 
@@ -584,8 +586,8 @@ static void cancel_says_what_comes(void) /* T-19 */
 	uint64_t seed = fpt_seed();
 
 	for (int burst = 0; burst < 2; burst++)
-		a_duel(burst, cancel_each,
-		       fpt_scale(FPT_SAMPLE ? 6000 : 30000, 10000000), &seed);
+		a_duel(burst, cancel_each, fpt_scale(FPT_SAMPLE ? 6000 : 30000, 10000000),
+		       &seed);
 }
 
 static void destroy_each(struct duel *d)

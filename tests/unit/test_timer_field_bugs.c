@@ -366,9 +366,9 @@ static void fires_on_every_kind_of_thread(void) /* T-13 */
 /* ---- T-18, T-19: what destroy and cancel say ---- */
 
 struct answers {
-	int destroy;  /* which of the two */
-	int inside;   /* what it said in the timer's own callback */
-	int sync;     /* and then cancel_sync */
+	int destroy; /* which of the two */
+	int inside;  /* what it said in the timer's own callback */
+	int sync;    /* and then cancel_sync */
 	uint64_t ran;
 };
 

@@ -61,7 +61,8 @@ static void late_polls_do_not_shift_the_phase(void) /* T-06 */
 		fpt_where("policy %u", policy);
 		CHECK_EQ(fp_timer_arm_periodic(w, id, 100, 100, policy), 0);
 		for (int i = 0; i < 1000; i++) {
-			now += 1 + fpt_random(&seed) % 400; /* up to 3 periods are missed */
+			now += 1 +
+			       fpt_random(&seed) % 400; /* up to 3 periods are missed */
 			tt_poll(w, now);
 			for (uint32_t k = 0; k < tt_fired_count; k++) {
 				CHECK_EQ(tt_fired[k].expiry_tick % 100, 0);
@@ -98,12 +99,14 @@ static void nothing_due_is_seen_at_once(void) /* T-14 */
 
 static void long_times_are_converted_exactly(void) /* T-15 */
 {
-	static const uint64_t lengths[] = { 1,	  3,	 1000,	     1000000,
+	static const uint64_t lengths[] = { 1,	      3,	  1000,		 1000000,
 					    1u << 31, 1000000000, UINT64_MAX / 2 };
 	static const uint64_t s = 1000000000;
-	const uint64_t times[] = { 0,	      1,	    999,	  s - 1,
-				   s,	      s + 1,	    3600 * s,	  86400 * s,
-				   366 * 86400 * s, UINT64_MAX - 1, UINT64_MAX };
+	const uint64_t times[] = {
+		0,	   1,	     999,	s - 1,		 s,
+		s + 1,	   3600 * s, 86400 * s, 366 * 86400 * s, UINT64_MAX - 1,
+		UINT64_MAX
+	};
 
 	for (size_t i = 0; i < FPT_LEN(lengths); i++)
 		for (size_t k = 0; k < FPT_LEN(times); k++) {
