@@ -4,6 +4,8 @@
  * to, and the wheel's service on a core. Nothing here depends on how long anything takes:
  * what has to happen at last is waited for, and only what is certain is checked.
  */
+#include <sys/syscall.h>
+
 #include "heap.h"
 #include "service_test.h"
 #include "timer_test.h"
@@ -66,7 +68,7 @@ static int wait_once(void *arg)
 {
 	struct waiter *x = arg;
 
-	__atomic_store_n(&x->tid, (int)gettid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&x->tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	for (;;) {
 		int rc = fp_timer_wheel_wait(x->w, x->timeout_ns);
 
