@@ -8,7 +8,7 @@
  *   T-02                      stress/test_timer_lost.c
  *   T-06, T-14, T-15, T-17, T-22, A-01, A-05
  *                             test_timer_field_time.c
- *   T-18, T-19                stress/test_timer_race.c; the answers they rest on are here
+ *   T-18, T-19                stress/test_timer_answers.c; when nothing races, here
  * Of T-11 (init and finalise on two threads) only the objects are left: there is nothing to
  * initialise. T-04, T-08, T-12, T-16, T-20 and A-04 are not in the list.
  */
