@@ -22,7 +22,10 @@ PICK = st.integers(0, 2**16)
 
 
 class Timer:
-    """What the model knows of one: expiry None is not armed, period 0 is not periodic."""
+    """What the model knows of one: expiry None is not armed, period 0 is not periodic.
+
+    owed: periods that were skipped, and that the next record tells of.
+    """
 
     def __init__(self, user):
         self.user, self.expiry, self.order = user, None, 0
@@ -180,12 +183,13 @@ class WheelMachine(RuleBasedStateMachine):
                 break
             expiry, _, i = min(due)
             t = self.timers[i]
-            missed = (now - t.expiry) // t.period if t.period else 0
-            fires = expiry + missed * t.period if t.policy == "skip" and t.period else expiry
-            out.append((i, t.user, fires, min(missed, 2**32 - 1), bool(t.period)))
-            following = 0
-            if t.period:
-                following = t.expiry + t.period * (1 if t.policy == "catch_up" else missed + 1)
+            missed = (now - expiry) // t.period if t.period else 0
+            if missed and t.policy == "skip":  # it fires later, where its last period is in order
+                t.expiry, t.owed = expiry + missed * t.period, t.owed + missed
+                continue
+            overruns, t.owed = missed + t.owed, 0
+            out.append((i, t.user, expiry, min(overruns, 2**32 - 1), bool(t.period)))
+            following = expiry + t.period * (1 if t.policy == "catch_up" else missed + 1)
             t.expiry = following if t.period and following <= LAST else None
         return out
 
