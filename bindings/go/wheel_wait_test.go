@@ -470,6 +470,24 @@ func TestPollsAreHandedOver(t *testing.T) {
 	want(t, "fired", count, 5*199)
 }
 
+// A poll that finds the wheel taken comes back, but not for ever, and not if somebody polls.
+func TestAPollComesBack(t *testing.T) {
+	w := makeWheel(t, WheelOptions{})
+	gate := &w.gates.side[consumers]
+	gate.enter()
+	defer gate.leave()
+	var r retry
+	want(t, "alone", r.again(w), true)
+	want(t, "alone", r.again(w), true)
+	gate.enter()
+	want(t, "beside PollBurst", r.again(w), false)
+	gate.leave()
+	w.runs.Add(1)
+	want(t, "beside Poll", r.again(makeWheel(t, WheelOptions{}), w), false)
+	w.runs.Add(-1)
+	until(t, "the end", func() bool { return !r.again(w) })
+}
+
 // Close comes beside calls of every kind.
 func TestCloseBesideCallsOfAWheel(t *testing.T) {
 	for round := 0; round < 20; round++ {
