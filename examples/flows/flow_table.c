@@ -8,9 +8,9 @@
  * Ageing: each place has a timer, made with it, whose `user` is the number of the place.
  * A flow's first packet arms it, each further one only touches it: that moves no entry of
  * the wheel, so a busy flow costs the wheel nothing until it pauses. The wheel's time is
- * the capture's clock in nanoseconds; no clock is read. Polling is for a burst of packets,
- * so a packet may come before the poll that ends its flow: flow_table_add() compares, and
- * the result does not depend on when anybody polls.
+ * the capture's clock in nanoseconds; no clock is read. Timers are touched, and the wheel
+ * is polled, for a burst of packets, so a packet may come before the poll that ends its
+ * flow: flow_table_add() compares, and the result does not depend on when anybody polls.
  */
 #include "flow_table.h"
 
@@ -20,7 +20,6 @@
 #define FIRST_ROOM 1024 /* flows; a power of two */
 #define AGEING_MAX \
 	(1u << 24) /* flows that can age at one time: address space, see README */
-#define AGE_BURST 32
 
 static int make_wheel(struct flow_table *t)
 {
@@ -194,6 +193,31 @@ static int add_to_ended(struct flow_table *t, const struct flow *f)
 	return 0;
 }
 
+/* A timer that has been armed again since for later, as another flow's, stays as it is. */
+static void touch_alive(struct flow_table *t)
+{
+	fp_timer_touch_bulk(t->wheel, t->alive.timers, t->alive.ends, t->alive.count,
+			    NULL);
+	t->alive.count = 0;
+}
+
+static void set_end(struct flow_table *t, struct flow *f, uint64_t clock_ns, int fresh)
+{
+	f->end_ns = FLOW_NEVER;
+	if (!t->wheel)
+		return;
+	if (clock_ns < FLOW_NEVER - t->timeout_ns)
+		f->end_ns = clock_ns + t->timeout_ns;
+	if (fresh) {
+		fp_timer_arm(t->wheel, f->timer, f->end_ns);
+		return;
+	}
+	t->alive.timers[t->alive.count] = f->timer;
+	t->alive.ends[t->alive.count] = f->end_ns;
+	if (++t->alive.count == FLOW_BURST)
+		touch_alive(t);
+}
+
 int flow_table_add(struct flow_table *t, const struct frame *frame, uint64_t time_ns,
 		   uint64_t clock_ns, uint32_t length)
 {
@@ -220,16 +244,7 @@ int flow_table_add(struct flow_table *t, const struct frame *frame, uint64_t tim
 	f->packets[frame->from]++;
 	f->bytes[frame->from] += length;
 	f->tcp_flags |= frame->tcp_flags;
-	if (!t->wheel) {
-		f->end_ns = FLOW_NEVER;
-		return 0;
-	}
-	f->end_ns = clock_ns < FLOW_NEVER - t->timeout_ns ? clock_ns + t->timeout_ns :
-							    FLOW_NEVER;
-	if (fresh)
-		fp_timer_arm(t->wheel, f->timer, f->end_ns);
-	else
-		fp_timer_touch(t->wheel, f->timer, f->end_ns);
+	set_end(t, f, clock_ns, fresh);
 	return 0;
 }
 
@@ -249,13 +264,14 @@ static int end_flow(struct flow_table *t, uint64_t place)
 
 int flow_table_age(struct flow_table *t, uint64_t clock_ns)
 {
-	fp_timer_record records[AGE_BURST];
+	fp_timer_record records[FLOW_BURST];
 	int32_t n;
 
 	if (!t->wheel)
 		return 0;
+	touch_alive(t);
 	do {
-		n = fp_timer_wheel_poll_burst(t->wheel, clock_ns, records, AGE_BURST);
+		n = fp_timer_wheel_poll_burst(t->wheel, clock_ns, records, FLOW_BURST);
 		for (int32_t i = 0; i < n; i++) {
 			uint64_t place = records[i].user;
 
@@ -263,6 +279,6 @@ int flow_table_age(struct flow_table *t, uint64_t clock_ns)
 			if (has_ended(&t->flows[place], clock_ns) && end_flow(t, place))
 				return -1;
 		}
-	} while (n == AGE_BURST);
+	} while (n == FLOW_BURST);
 	return 0;
 }

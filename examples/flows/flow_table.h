@@ -17,6 +17,7 @@
 #include "parse.h"
 
 #define FLOW_NEVER UINT64_MAX
+#define FLOW_BURST 32 /* timers that are touched by one call */
 
 struct flow {
 	struct flow_key key;
@@ -47,7 +48,12 @@ struct flow_table {
 	uint32_t *slots; /* open addressing: place + 1; 0: free */
 	size_t mask;	 /* slots - 1 */
 	uint64_t timeout_ns;
-	fp_timer_wheel *wheel;	/* a timer for each place; NULL: flows do not age */
+	fp_timer_wheel *wheel; /* a timer for each place; NULL: flows do not age */
+	struct {	       /* timers to be touched, and for when */
+		uint64_t timers[FLOW_BURST];
+		uint64_t ends[FLOW_BURST];
+		uint32_t count;
+	} alive;
 	struct flow_list ended; /* in no stated order; emptied by the caller */
 };
 
