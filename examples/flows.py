@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The flow table of a pcap file, as examples/flows/README.md defines it.
 
-usage: flows.py CAPTURE > flows.csv
+usage: flows.py [--idle-timeout SECONDS] CAPTURE > flows.csv
 
 One thread finds the packets in the file, another one parses them. What travels through the ring
-between them is where each packet's record begins: eight bytes, in bursts.
+between them is where each packet's record begins: eight bytes, in bursts. Flows age in a timer
+wheel whose time is the largest time stamp so far: each has a timer, which its packets touch.
 """
 
+import argparse
 import array
 import mmap
 import struct
@@ -19,6 +21,7 @@ from socket import AF_INET, AF_INET6, inet_ntop
 import libfp
 
 BURST = 256
+AGEING_MAX = 1 << 24  # flows at one time: address space, touched as they come
 MAGICS = {b"\xd4\xc3\xb2\xa1": ("<", 1000), b"\xa1\xb2\xc3\xd4": (">", 1000),
           b"\x4d\x3c\xb2\xa1": ("<", 1), b"\xa1\xb2\x3c\x4d": (">", 1)}
 TYPE_AT = {1: (14, 12), 113: (16, 14), 276: (20, 0)}  # link type: header size, EtherType
@@ -30,6 +33,67 @@ HEADER = ("proto,addr_a,port_a,addr_b,port_b,first_ns,last_ns,"
 
 class NoFlow(Exception):
     """Not IP, or malformed."""
+
+
+class Flow:
+    def __init__(self, key, now, proto, src, dst):
+        self.key, self.timer, self.end = key, None, None
+        # first, protocol, a, b, last, packets and bytes ab, ba, flags
+        self.row = [now, proto, src, dst, now, 0, 0, 0, 0, 0]
+
+    def add(self, now, src, length, flags):
+        row, back = self.row, 0 if self.row[2] == src else 2
+        row[0], row[4] = min(row[0], now), max(row[4], now)
+        row[5 + back] += 1
+        row[6 + back] += length
+        row[9] |= flags
+
+
+class Table:
+    """Flows that end, or live; `timeout` in nanoseconds, 0: they do not age."""
+
+    def __init__(self, timeout):
+        self.timeout, self.clock = timeout, 0
+        self.living, self.ended = {}, []
+        self.wheel = libfp.TimerWheel(AGEING_MAX, tick_ns=1, start_tick=0, capacity=1024)
+        self.by_timer = {}
+        self.timers, self.ends = array.array("Q"), array.array("Q")  # to be touched
+
+    def add(self, now, proto, src, dst, length, flags):
+        key = proto, min(src, dst), max(src, dst)
+        flow = self.living.get(key)
+        if flow and self.timeout and self.clock >= flow.end:
+            self.remove(flow)  # before the poll that would find it
+            flow = None
+        if not flow:
+            flow = self.living[key] = Flow(key, now, proto, src, dst)
+            if self.timeout:
+                flow.timer = self.wheel.create_timer()
+                self.by_timer[flow.timer] = flow
+                self.wheel.arm(flow.timer, self.clock + self.timeout)
+        flow.add(now, src, length, flags)
+        if self.timeout:
+            flow.end = self.clock + self.timeout
+            self.timers.append(flow.timer)
+            self.ends.append(flow.end)
+
+    def remove(self, flow):
+        self.wheel.destroy_timer(flow.timer)
+        del self.living[flow.key], self.by_timer[flow.timer]
+        self.ended.append(flow)
+
+    def age(self):
+        """The rows of flows that have ended since the last call, in order."""
+        self.wheel.touch_bulk(self.timers, self.ends)
+        self.timers, self.ends = array.array("Q"), array.array("Q")
+        while records := self.wheel.poll_burst(self.clock, BURST):
+            for record in records:
+                self.remove(self.by_timer[record.id])
+        ended, self.ended = self.ended, []
+        return [flow.row for flow in sorted(ended, key=lambda f: (f.end, f.row))]
+
+    def rest(self):
+        return sorted(flow.row for flow in self.living.values())
 
 
 def number(p, at, size=2):
@@ -128,8 +192,8 @@ def find_packets(capture, order, ring, cut):
     ring.close()
 
 
-def read(path):
-    """The flows: [first, protocol, a, b, last, packets and bytes ab, ba, flags], unsorted."""
+def open_capture(path):
+    """(its bytes, byte order, nanoseconds of a fraction, most bytes of a frame, link type)"""
     try:
         with open(path, "rb") as file:
             capture = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -142,39 +206,52 @@ def read(path):
     link &= 0xFFFF
     if link not in (0, 101, 108, 228, 229, *TYPE_AT):
         sys.exit(f"flows.py: {path}: link type {link} is not supported")
+    return capture, order, unit, snap, link
+
+
+def read(capture, order, unit, snap, link, timeout, cut):
+    """Rows of flows as they end. If the file is cut, where goes to `cut`."""
     ring = libfp.Ring(4 * BURST, producer="st", consumer="st")
-    flows, cut = {}, []
+    table = Table(timeout)
     threading.Thread(target=find_packets, args=(capture, order, ring, cut), daemon=True).start()
     while True:
         try:
             records = ring.dequeue_burst(BURST)
         except libfp.RingClosed:
-            return flows.values(), cut
+            yield from table.rest()
+            return
         if not records:
             time.sleep(0)
         for at in records:
             sec, frac, captured, length = struct.unpack_from(order + "4I", capture, at)
+            now = sec * 10**9 + frac * unit
+            table.clock = max(table.clock, now)
             frame = capture[at + 16:at + 16 + min(captured, snap or captured)]
             try:
                 proto, src, dst, flags = parse(*find_ip(link, frame))
             except NoFlow:
                 continue
-            now = sec * 10**9 + frac * unit
-            fresh = [now, proto, src, dst, now, 0, 0, 0, 0, 0]
-            flow = flows.setdefault((proto, min(src, dst), max(src, dst)), fresh)
-            back = 0 if flow[2] == src else 2
-            flow[0], flow[4] = min(flow[0], now), max(flow[4], now)
-            flow[5 + back] += 1
-            flow[6 + back] += length
-            flow[9] |= flags
+            table.add(now, proto, src, dst, length, flags)
+        yield from table.age()
+
+
+def seconds(text):
+    value = float(text)
+    if not 0 <= value <= 10**9:
+        raise ValueError
+    return round(value * 1e9)
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: flows.py CAPTURE > flows.csv")
-    flows, cut = read(sys.argv[1])
+    parser = argparse.ArgumentParser(description="The flow table of a pcap file.")
+    parser.add_argument("--idle-timeout", metavar="SECONDS", type=seconds, default="60",
+                        help="a flow without a packet for so long has ended; 0: none has")
+    parser.add_argument("capture")
+    args = parser.parse_args()
+    capture, cut = open_capture(args.capture), []
     print(HEADER)
-    for first, proto, *ends, last, p_ab, b_ab, p_ba, b_ba, flags in sorted(flows):
+    for first, proto, *ends, last, p_ab, b_ab, p_ba, b_ba, flags in read(
+            *capture, args.idle_timeout, cut):
         a, b = (f"{inet_ntop(AF_INET if v == 4 else AF_INET6, addr)},{port}"
                 for v, addr, port in ends)
         print(proto, a, b, first, last, p_ab, b_ab, p_ba, b_ba, flags, sep=",")

@@ -23,8 +23,8 @@ INPUTS = [*GENERATED, PACKAGED + "test_dns.pcap", PACKAGED + "test_ethernet.pcap
 pytestmark = pytest.mark.skipif(not FP_FLOWS, reason="FP_FLOWS does not name fp-flows")
 
 
-def flows_py(path, code=0):
-    done = subprocess.run([sys.executable, "-B", str(ROOT / "examples" / "flows.py"), path],
+def flows_py(path, *args, code=0):
+    done = subprocess.run([sys.executable, "-B", str(ROOT / "examples" / "flows.py"), *args, path],
                           capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == code, done.stderr
     return done
@@ -41,15 +41,27 @@ def capture(request, tmp_path):
     return path
 
 
-def fp_flows(path):
-    done = subprocess.run([FP_FLOWS, "-q", "--idle-timeout", "0", "-o", "-", path],
-                          capture_output=True, text=True, check=False, timeout=300)
+def fp_flows(path, *args):
+    done = subprocess.run([FP_FLOWS, "-q", "-o", "-", *args, path], capture_output=True, text=True,
+                          check=False, timeout=300)
     return done.stdout
 
 
 @pytest.mark.parametrize("capture", INPUTS, indirect=True)
 def test_same_table(capture):
     assert flows_py(capture).stdout == fp_flows(capture)
+
+
+@pytest.mark.parametrize("timeout", ["0", "0.003", "0.2", "2.5"])
+@pytest.mark.parametrize("capture", ["cases.pcap", PACKAGED + "test_ethernet.pcap"], indirect=True)
+def test_flows_age(capture, timeout):
+    args = "--idle-timeout", timeout
+    assert flows_py(capture, *args).stdout == fp_flows(capture, *args)
+
+
+@pytest.mark.parametrize("timeout", ["-1", "x", "nan", "1e10"])
+def test_a_bad_timeout_is_refused(timeout):
+    assert "invalid seconds value" in flows_py("x", f"--idle-timeout={timeout}", code=2).stderr
 
 
 @pytest.mark.parametrize("left", [1, 15, 17])
