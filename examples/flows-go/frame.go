@@ -27,6 +27,7 @@ type key struct {
 type record struct {
 	Key      key
 	TimeNS   uint64
+	ClockNS  uint64 // of the capture, with this packet
 	Length   uint32 // as sent
 	From     uint8  // the end of the key that sent it
 	TCPFlags uint8

@@ -32,7 +32,7 @@ const (
 type worker struct {
 	ring   *fp.RingOf[record]
 	staged []record // the reader's: not yet in the ring
-	flows  table
+	flows  *table
 	err    error
 }
 
@@ -63,6 +63,13 @@ func (w *worker) flush() error {
 	return nil
 }
 
+// fail keeps the first error; the worker goes on, so that the reader is not stopped.
+func (w *worker) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
 // run takes records until the reader has closed the ring and it is empty.
 func (w *worker) run() {
 	var empty idle
@@ -71,7 +78,7 @@ func (w *worker) run() {
 		n, err := w.ring.DequeueBurst(records)
 		if err != nil {
 			if !errors.Is(err, fp.ErrPipe) {
-				w.err = err
+				w.fail(err)
 			}
 			return
 		}
@@ -81,27 +88,36 @@ func (w *worker) run() {
 		}
 		empty = 0
 		for i := range records[:n] {
-			w.flows.add(&records[i])
+			if err := w.flows.add(&records[i]); err != nil {
+				w.fail(err)
+			}
+		}
+		if err := w.flows.age(records[n-1].ClockNS); err != nil {
+			w.fail(err)
 		}
 	}
 }
 
-// read hands out all packets of a capture. What is not IP, or malformed, is in no flow.
-func read(c *capture, workers []*worker) error {
+// read hands out all packets of a capture, and tells the clock in the end. What is not IP,
+// or malformed, is in no flow.
+func read(c *capture, workers []*worker) (clock uint64, err error) {
 	for {
 		data, when, length, err := c.next()
 		if err != nil {
-			return err
+			return clock, err
+		}
+		if when > clock {
+			clock = when
 		}
 		r, ok := parse(c.link, data)
 		if !ok {
 			continue
 		}
-		r.TimeNS, r.Length = when, length
+		r.TimeNS, r.ClockNS, r.Length = when, clock, length
 		w := workers[r.Key.hash()%uint64(len(workers))]
 		if w.staged = append(w.staged, r); len(w.staged) == burst {
 			if err := w.flush(); err != nil {
-				return err
+				return clock, err
 			}
 		}
 	}
@@ -109,7 +125,7 @@ func read(c *capture, workers []*worker) error {
 
 // count runs the pipeline over a capture. The flows are there even if the capture is
 // damaged: those of what came before.
-func count(c *capture, n int) ([]*flow, error) {
+func count(c *capture, n int, timeoutNS uint64) ([]*flow, error) {
 	var running sync.WaitGroup
 	workers := make([]*worker, n)
 	for i := range workers {
@@ -119,7 +135,12 @@ func count(c *capture, n int) ([]*flow, error) {
 			return nil, err
 		}
 		defer ring.Close()
-		workers[i] = &worker{ring: ring, flows: table{}}
+		flows, err := newTable(timeoutNS)
+		if err != nil {
+			return nil, err
+		}
+		defer flows.close()
+		workers[i] = &worker{ring: ring, flows: flows}
 	}
 	for _, w := range workers {
 		running.Add(1)
@@ -128,7 +149,7 @@ func count(c *capture, n int) ([]*flow, error) {
 			w.run()
 		}(w)
 	}
-	result := read(c, workers)
+	clock, result := read(c, workers)
 	for _, w := range workers {
 		if err := w.flush(); err != nil && result == errEnd {
 			result = err
@@ -140,6 +161,9 @@ func count(c *capture, n int) ([]*flow, error) {
 	running.Wait()
 	var flows []*flow
 	for _, w := range workers {
+		if err := w.flows.age(clock); err != nil {
+			w.fail(err)
+		}
 		flows = append(flows, w.flows.all()...)
 		if w.err != nil {
 			return nil, w.err
@@ -158,13 +182,15 @@ func fail(status int, format string, args ...any) {
 
 func main() {
 	workers := flag.Int("w", 2, "worker goroutines, 1 to 64")
+	idle := flag.Duration("idle-timeout", time.Minute,
+		"a flow without a packet for so long has ended; 0: none ends before the capture")
 	output := flag.String("o", "flows.csv", "the flow table; -: standard output")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: flows-go [-w workers] [-o flows.csv] FILE|-")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() != 1 || *workers < 1 || *workers > 64 {
+	if flag.NArg() != 1 || *idle < 0 || *workers < 1 || *workers > 64 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -173,7 +199,7 @@ func main() {
 	if err != nil {
 		fail(2, "%s: %v", name, err)
 	}
-	flows, damage := count(c, *workers)
+	flows, damage := count(c, *workers, uint64(*idle))
 	if flows == nil && damage != nil && !errors.Is(damage, errDamaged) {
 		fail(2, "%v", damage)
 	}

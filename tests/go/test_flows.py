@@ -29,9 +29,15 @@ def run(program, *args, **options):
 
 
 def same_table(tmp_path, capture, workers):
-    args = ["-q", "--idle-timeout", 0, "-o", tmp_path / "c.csv"]
+    for seconds in (60, 0, 0.003, 0.2):
+        same_table_after(tmp_path, capture, workers, seconds)
+
+
+def same_table_after(tmp_path, capture, workers, seconds):
+    args = ["-q", "--idle-timeout", seconds, "-o", tmp_path / "c.csv"]
     assert run("FP_FLOWS", *args, capture) == (0, "", "")
-    assert run("FLOWS_GO", "-w", workers, "-o", tmp_path / "go.csv", capture) == (0, "", "")
+    args = ["-w", workers, "-idle-timeout", f"{seconds}s", "-o", tmp_path / "go.csv"]
+    assert run("FLOWS_GO", *args, capture) == (0, "", "")
     assert (tmp_path / "go.csv").read_text() == (tmp_path / "c.csv").read_text()
 
 
@@ -49,7 +55,7 @@ def test_captures_of_the_debian_package(tmp_path, capture):
 
 
 def test_standard_input_and_output(tmp_path):
-    same_table(tmp_path, PACKAGED[0], 2)
+    same_table_after(tmp_path, PACKAGED[0], 2, 60)
     code, out, err = run("FLOWS_GO", "-o", "-", "-", input=PACKAGED[0].read_bytes())
     assert (code, out, err) == (0, (tmp_path / "c.csv").read_text(), "")
 
@@ -64,7 +70,8 @@ def test_a_cut_capture_gives_what_could_be_read(tmp_path):
     assert (tmp_path / "go.csv").read_text() == (tmp_path / "c.csv").read_text()
 
 
-@pytest.mark.parametrize("args", [[], ["-w", "0", "x"], ["-w", "65", "x"], ["a", "b"], ["-?"]])
+@pytest.mark.parametrize("args", [[], ["-w", "0", "x"], ["-w", "65", "x"], ["a", "b"], ["-?"],
+                                  ["-idle-timeout", "-1s", "x"]])
 def test_bad_usage(args):
     code, _, err = run("FLOWS_GO", *args)
     assert code == 2
