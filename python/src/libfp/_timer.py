@@ -386,7 +386,7 @@ class TimerWheel(Named):
     def next_expiry(self) -> int | None:
         """The tick before which a poll has nothing to do; 0: poll at once. None: nothing is armed.
 
-        It may be earlier than the first expiry.
+        It may be earlier than the first expiry, and does not tell of timers for tick 2**64 - 1.
         """
         return self._tick(lib.glue_wheel_next)
 
