@@ -12,6 +12,7 @@ BURSTS = (1, 32, 256, 1024)
 RING = ("ST", "MT")
 WHO = (("C", RING), ("C, single calls", RING), ("libffi", RING), ("libffi, single calls", RING),
        ("Python, NumPy", RING), ("Python, bytes", RING), ("Python, single calls", RING),
+       ("Python timers", ("-",)),
        ("queue.SimpleQueue", ("-",)), ("collections.deque", ("-",)),
        ("multiprocessing.Queue", ("-",)), ("multiprocessing.Queue of arrays", ("-",)))
 GO = (("{}", RING), ("{}, single calls", RING), ("{} channel", ("-",)), ("{} timers", ("-",)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ring from Python, and the queues that Python has, for the comparison of languages.
+"""Ring and timers from Python, and the queues that Python has, for the comparison of languages.
 
 A worker of conduct.py, on the core that is its argument: it says what it can measure, then
 does one slice for each line "CASE UNITS" that it reads, and answers "NS DONE SWITCHES". One
@@ -28,6 +28,7 @@ except ImportError:
 
 CAPACITY = 1024
 BURSTS = (1, 32, 256, 1024)
+TIMER_BURSTS = (256, 1024)
 CPUS = os.sched_getaffinity(0)
 
 
@@ -53,6 +54,28 @@ def ring_singles(ring):
             put(i)
             take()
         return turns
+    return work
+
+
+def timer_bursts(burst):
+    """Arms timers for the next 64 ticks in one call, and gets their records in another."""
+    wheel = libfp.TimerWheel(burst, start_tick=0)
+    timers = numpy.asarray(wheel.create_bulk(burst))
+    expiries = numpy.arange(burst, dtype=numpy.uint64) % 64 + 1
+    records = numpy.empty(burst, libfp.TimerRecord)
+    step = numpy.uint64(64)
+    arm, poll = wheel.arm_bulk, wheel.poll_into
+    now = 0
+
+    def work(turns):
+        nonlocal now, expiries
+        done = 0
+        for _ in range(turns):
+            arm(timers, expiries)
+            now += 64
+            done += poll(now, records)
+            expiries += step
+        return done
     return work
 
 
@@ -111,6 +134,9 @@ def cases():
             yield ("Python, bytes", mode, burst,
                    ring_bursts(ring, bytes(8 * burst), bytearray(8 * burst)))
         yield "Python, single calls", mode, 1, ring_singles(ring)
+    if numpy:
+        for burst in TIMER_BURSTS:
+            yield "Python timers", "-", burst, timer_bursts(burst)
     for burst in BURSTS:
         simple = queue.SimpleQueue()
         yield ("queue.SimpleQueue", "-", burst,
