@@ -488,6 +488,19 @@ func TestAPollComesBack(t *testing.T) {
 	until(t, "the end", func() bool { return !r.again(w) })
 }
 
+// A call that runs functions of C is not inside the gates: what would wait for it is refused.
+func TestBesideAPollThatRunsCallbacks(t *testing.T) {
+	w := makeWheel(t, WheelOptions{Flags: WheelWait})
+	wantErr(t, "enterRun", w.enterRun(), nil)
+	wantErr(t, "Close", w.Close(), ErrBusy)
+	wantErr(t, "SetWakeup", w.SetWakeup(nil), ErrBusy)
+	_, err := w.Service()
+	wantErr(t, "Service", err, ErrBusy)
+	makeTimer(t, w, 0) // other calls are let in
+	w.runs.Add(-1)
+	wantErr(t, "SetWakeup", w.SetWakeup(nil), nil)
+}
+
 // Close comes beside calls of every kind.
 func TestCloseBesideCallsOfAWheel(t *testing.T) {
 	for round := 0; round < 20; round++ {
