@@ -81,11 +81,11 @@ static uint32_t take(fp_timer_wheel *w)
 static uint64_t begin(fp_timer_wheel *w, uint32_t index, fp_timer_fn cb, void *user)
 {
 	struct fpi_timer *t = &w->records[index];
-	uint64_t word = FPI_LOAD(&t->word, FPI_RELAXED) | FPI_TIMER_LIVE;
+	/* Whoever looks at all timers may have locked it while it was another one. */
+	uint64_t word = fpi_timer_lock(t) | FPI_TIMER_LIVE;
 
 	FPI_PLAIN_STORE(&t->cb, cb);
 	FPI_PLAIN_STORE(&t->user, user);
-	/* Whoever has the id locks the word: the same release as an unlock. */
 	fpi_timer_unlock(t, word);
 	return fpi_timer_id(w, index, word);
 }

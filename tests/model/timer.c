@@ -44,6 +44,7 @@ static const struct timer_scenario table[] = {
 	{ "destroy-destroy", { "d", "d" }, .armed = { 5 }, .owner = 5 },
 	{ "destroy-make", { "p", "d", "m" }, .armed = { 5 }, .big = 1 },
 	{ "make", { "p", "m" }, .armed = { 0 } },
+	{ "make-anew", { "dm", "k" }, .armed = { 5 } },
 	{ "make-count", { "k", "m" }, .armed = { 0 }, .owner = 5 },
 	/* asking and sleeping */
 	{ "next", { "p", "n" }, .armed = { 0 } },

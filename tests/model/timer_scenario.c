@@ -201,6 +201,19 @@ static void ask_next(void)
 		EX_CHECK(fp_timer_wheel_next_expiry(wheel, &tick) == 1 && tick <= 5);
 }
 
+static int look_at(const fp_timer_info *info, void *user)
+{
+	(void)user;
+	EX_CHECK(info->id != 0);
+	return 0;
+}
+
+static void look(void)
+{
+	EX_CHECK(fp_timer_wheel_count(wheel) >= 0);
+	EX_CHECK(fp_timer_wheel_for_each(wheel, look_at, NULL) == 0);
+}
+
 static void make(void)
 {
 	uint64_t id;
@@ -229,7 +242,7 @@ static void letter(char op)
 	case 'w': sleep_and_poll(); break;
 	case 'n': arm(1, 5); ask_next(); break;
 	case 'm': make(); break;
-	case 'k': EX_CHECK(fp_timer_wheel_count(wheel) >= 0); break;
+	case 'k': look(); break;
 	default: ex_fail("unknown operation", scenario->name, 0);
 	}
 }

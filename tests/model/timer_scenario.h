@@ -12,7 +12,7 @@
  *   s    cancel X and wait                 n    arm Y for tick 5 and ask for the next
  *   d    destroy X                              expiry: not later
  *   D    destroy X, then wait for it       m    make a timer, and arm it for tick 5
- *                                          k    count
+ *                                          k    count, look at all
  *
  * `armed` says what X and Y are armed for at the start. A callback writes a plain word of
  * its timer, and so does who was told that it does not run and will not, or that it has
