@@ -297,7 +297,7 @@ def test_all_that_is_forgotten_together_is_freed():
     wheel.service().map(core)
     assert len(Service.all()) >= 1
     gc.collect()
-    del core, wheel
+    del wheel, core  # the core is the last to refer to the wheel
     gc.collect()
     with TimerWheel(8, "forgotten"):
         pass
