@@ -90,26 +90,28 @@ static int get_space(fp_timer_wheel *w, const fp_timer_wheel_opts *o)
 	uint64_t records = (uint64_t)o->max_timers * sizeof(*w->records);
 	uint64_t chunks = fpi_wheel_chunks_for(o->max_timers) * sizeof(*w->chunks);
 	uint64_t periods = (uint64_t)o->max_timers * sizeof(*w->periods);
+	uint64_t size = records + chunks + periods;
 	unsigned char *at;
 	int err;
 
 	/* Untouched: memory for timers that are never made is only address space. */
-	err = fpi_mem_alloc(
-		&w->space, o->allocator, records + chunks + periods, FPI_FALSE_SHARING,
-		o->flags & WHEEL_MEM_FLAGS & ~(uint32_t)LIBFP_MEM_PREFAULT, o->numa_node);
+	err = fpi_mem_alloc(&w->space, o->allocator, size, FPI_FALSE_SHARING,
+			    o->flags & WHEEL_MEM_FLAGS & ~(uint32_t)LIBFP_MEM_PREFAULT,
+			    o->numa_node);
 	if (err)
 		return fpi_refuse(err, "fp_timer_wheel_create: no %llu bytes of memory",
-				  (unsigned long long)(records + chunks + periods));
+				  (unsigned long long)size);
 	at = w->space.ptr;
 	w->records = (struct fpi_timer *)(void *)at;
 	w->chunks = (struct fpi_chunk *)(void *)(at + records);
 	w->periods = (struct fpi_timer_period *)(void *)(at + records + chunks);
 	if (o->flags & LIBFP_MEM_PREFAULT) {
-		touch(w->records, o->capacity * sizeof(*w->records));
-		touch(w->chunks,
-		      (o->capacity / FPI_CHUNK_ENTRIES + 1) * sizeof(*w->chunks));
+		uint64_t timers = o->capacity;
+
+		touch(w->records, timers * sizeof(*w->records));
+		touch(w->chunks, (timers / FPI_CHUNK_ENTRIES + 1) * sizeof(*w->chunks));
 	}
-	w->reserved_bytes = records + chunks + periods + w->mem.size;
+	w->reserved_bytes = size + w->mem.size;
 	return 0;
 }
 
@@ -137,8 +139,8 @@ static void set_options(fp_timer_wheel *w, const fp_timer_wheel_opts *o)
 	}
 }
 
-/* The struct, its lanes, and its own wake-up. */
-static int get_wheel(fp_timer_wheel **out, const fp_timer_wheel_opts *o)
+/* The struct, its lanes, and its own wake-up. NULL: no memory. */
+static fp_timer_wheel *get_wheel(const fp_timer_wheel_opts *o)
 {
 	uint64_t lanes = FPI_ALIGN_UP(sizeof(fp_timer_wheel), FPI_FALSE_SHARING);
 	uint64_t own = lanes + FPI_TIMER_LANES * sizeof(struct fpi_timer_lane),
@@ -150,16 +152,17 @@ static int get_wheel(fp_timer_wheel **out, const fp_timer_wheel_opts *o)
 	if (o->flags & LIBFP_WHEEL_WAIT)
 		size += sizeof(fp_wakeup);
 	err = fpi_mem_alloc(&mem, o->allocator, size, FPI_FALSE_SHARING, 0, 0);
-	if (err)
-		return fpi_refuse(err, "fp_timer_wheel_create: no %llu bytes of memory",
-				  (unsigned long long)size);
+	if (err) {
+		fpi_refuse(err, "fp_timer_wheel_create: no %llu bytes of memory",
+			   (unsigned long long)size);
+		return NULL;
+	}
 	w = mem.ptr;
 	w->mem = mem;
 	w->lanes = (struct fpi_timer_lane *)(void *)((unsigned char *)mem.ptr + lanes);
 	if (o->flags & LIBFP_WHEEL_WAIT)
 		w->own = (fp_wakeup *)(void *)((unsigned char *)mem.ptr + own);
-	*out = w;
-	return 0;
+	return w;
 }
 
 static void free_wheel(fp_timer_wheel *w)
@@ -173,7 +176,7 @@ static void free_wheel(fp_timer_wheel *w)
 int fp_timer_wheel_create(const fp_timer_wheel_opts *opts, fp_timer_wheel **out)
 {
 	fp_timer_wheel_opts o;
-	fp_timer_wheel *w = NULL;
+	fp_timer_wheel *w;
 	int err = read_opts(&o, opts);
 
 	if (err)
@@ -181,10 +184,11 @@ int fp_timer_wheel_create(const fp_timer_wheel_opts *opts, fp_timer_wheel **out)
 	if (!out)
 		return fpi_refuse(-EINVAL, "fp_timer_wheel_create: out is NULL");
 	err = o.flags & LIBFP_WHEEL_WAIT ? fpi_wakeup_ready() : fpi_fork_register();
-	if (!err)
-		err = get_wheel(&w, &o);
 	if (err)
 		return err;
+	w = get_wheel(&o);
+	if (!w)
+		return -ENOMEM;
 	set_options(w, &o);
 	err = get_space(w, &o);
 	if (!err) {
