@@ -32,14 +32,6 @@ struct parent {
 	int order; /* in which the child destroys */
 };
 
-static void on_thread(void *(*fn)(void *), void *arg)
-{
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, fn, arg), 0);
-	CHECK_EQ(pthread_join(thread, NULL), 0);
-}
-
 static void served(fp_timer_wheel *w, const fp_timer_record *r, void *user)
 {
 	(void)w;
@@ -89,7 +81,7 @@ static void make(struct parent *p)
 		if (i % 2)
 			CHECK_EQ(fp_timer_arm(p->w[NAMED], p->ids[i], 100 + i), 0);
 	}
-	on_thread(arm_from_elsewhere, p);
+	tt_on_thread(arm_from_elsewhere, p);
 	p->wakeup = wt_wakeup(&wt_modes[1]);
 	CHECK_EQ(fp_timer_wheel_set_wakeup(p->w[BOUND], p->wakeup), 0);
 	p->in_served = tt_timer_fn(p->w[SERVED], served, (uintptr_t)&p->served);
@@ -215,7 +207,7 @@ static void create_and_use(void *arg)
 	TT_FIRED(2, 1);
 	CHECK_EQ(fp_timer_wheel_wait(w, 1), -ETIMEDOUT);
 	if (FPT_CHILD_STARTS_THREADS)
-		on_thread(arm_in_the_past, w);
+		tt_on_thread(arm_in_the_past, w);
 	else
 		arm_in_the_past(w);
 	CHECK_EQ(fp_timer_wheel_poll_burst(w, 30, r, 2), 1);

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+#include <pthread.h>
+
 #include <libfp/timer.h>
 
 #include "base/step.h"
@@ -201,6 +203,41 @@ static inline void tt_pending(fp_timer_wheel *w, int64_t n, uint64_t first)
 	if (n > 0 && first < UINT64_MAX)
 		CHECK_EQ(rc, 1);
 	CHECK(rc ? tick <= first || n == 0 : tick == TT_NO_TICK);
+}
+
+/* ---- other threads ---- */
+
+static inline void tt_on_thread(void *(*fn)(void *), void *arg)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, fn, arg), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+/* A call about one timer, to be made by another thread. */
+struct tt_call {
+	fp_timer_wheel *w;
+	uint64_t id;
+	uint64_t tick;
+	int64_t rc;
+};
+
+static inline void *tt_arm_it(void *arg)
+{
+	struct tt_call *c = arg;
+
+	c->rc = fp_timer_arm(c->w, c->id, c->tick);
+	return NULL;
+}
+
+static inline int64_t tt_by_another(void *(*fn)(void *), fp_timer_wheel *w, uint64_t id,
+				    uint64_t tick)
+{
+	struct tt_call c = { w, id, tick, 0 };
+
+	tt_on_thread(fn, &c);
+	return c.rc;
 }
 
 #endif

@@ -19,33 +19,9 @@
 
 #include "timer_test.h"
 
-static void on_thread(void *(*fn)(void *), void *arg)
-{
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, fn, arg), 0);
-	CHECK_EQ(pthread_join(thread, NULL), 0);
-}
-
-/* A call about one timer, to be made by another thread. */
-struct call {
-	fp_timer_wheel *w;
-	uint64_t id;
-	uint64_t tick;
-	int64_t rc;
-};
-
-static void *arm_it(void *arg)
-{
-	struct call *c = arg;
-
-	c->rc = fp_timer_arm(c->w, c->id, c->tick);
-	return NULL;
-}
-
 static void *cancel_it(void *arg)
 {
-	struct call *c = arg;
+	struct tt_call *c = arg;
 
 	c->rc = fp_timer_cancel(c->w, c->id);
 	return NULL;
@@ -53,7 +29,7 @@ static void *cancel_it(void *arg)
 
 static void *cancel_all(void *arg)
 {
-	struct call *c = arg;
+	struct tt_call *c = arg;
 
 	c->rc = fp_timer_wheel_cancel_all(c->w);
 	return NULL;
@@ -61,7 +37,7 @@ static void *cancel_all(void *arg)
 
 static void *destroy_it(void *arg)
 {
-	struct call *c = arg;
+	struct tt_call *c = arg;
 
 	c->rc = fp_timer_destroy(c->w, c->id);
 	return NULL;
@@ -69,19 +45,10 @@ static void *destroy_it(void *arg)
 
 static void *poll_it(void *arg)
 {
-	struct call *c = arg;
+	struct tt_call *c = arg;
 
 	c->rc = tt_poll(c->w, c->tick);
 	return NULL;
-}
-
-static int64_t by_another(void *(*fn)(void *), fp_timer_wheel *w, uint64_t id,
-			  uint64_t tick)
-{
-	struct call c = { w, id, tick, 0 };
-
-	on_thread(fn, &c);
-	return c.rc;
 }
 
 /* ---- T-03, T-05: what callbacks and others do to timers of the same pass ---- */
@@ -90,7 +57,7 @@ static int64_t by_another(void *(*fn)(void *), fp_timer_wheel *w, uint64_t id,
 static struct {
 	void *(*fn)(void *);
 	int by_another;
-	struct call c;
+	struct tt_call c;
 } act;
 
 static void act_on_other(fp_timer_wheel *w, const fp_timer_record *r, void *user)
@@ -99,7 +66,7 @@ static void act_on_other(fp_timer_wheel *w, const fp_timer_record *r, void *user
 	tt_keep(r);
 	act.c.w = w;
 	if (act.by_another)
-		on_thread(act.fn, &act.c);
+		tt_on_thread(act.fn, &act.c);
 	else
 		act.fn(&act.c);
 }
@@ -116,8 +83,8 @@ static void a_callback_that_moves_one_of_its_pass_fires_it_once(void) /* T-03 */
 			int64_t n;
 
 			fpt_where("to %" PRIu64 " by_another %d", to[i], act.by_another);
-			act.fn = arm_it;
-			act.c = (struct call){ .id = b, .tick = to[i] };
+			act.fn = tt_arm_it;
+			act.c = (struct tt_call){ .id = b, .tick = to[i] };
 			CHECK_EQ(fp_timer_arm(w, a, 10) + fp_timer_arm(w, b, 10), 0);
 			n = tt_poll(w, 15);
 			/* What a callback arms for its own tick or before waits. */
@@ -143,7 +110,7 @@ static void cancelled_in_its_pass_it_is_not_put_back(void) /* T-05 */
 
 			fpt_where("by_another %d destroy %d", act.by_another, i);
 			act.fn = i ? destroy_it : cancel_it;
-			act.c = (struct call){ .id = b };
+			act.c = (struct tt_call){ .id = b };
 			CHECK_EQ(fp_timer_arm(w, a, 10) + fp_timer_arm(w, b, 10), 0);
 			CHECK_EQ(fp_timer_arm_periodic(w, b, 10, 5, LIBFP_TIMER_CATCH_UP),
 				 1);
@@ -215,13 +182,13 @@ static void cancel_all_waits_for_no_wheel(void) /* T-07 */
 	for (uint64_t i = 0; i < 20; i++) {
 		uint64_t id = tt_timer(w, 100 + i);
 
-		CHECK_EQ(by_another(arm_it, w, id, 50), 0);
+		CHECK_EQ(tt_by_another(tt_arm_it, w, id, 50), 0);
 		tt_armed(w, 200 + i, 12);
 	}
-	CHECK_EQ(by_another(cancel_all, w, 0, 0), 60);
+	CHECK_EQ(tt_by_another(cancel_all, w, 0, 0), 60);
 	CHECK_EQ(fp_timer_wheel_count(w), 0);
 	let_go(&x);
-	CHECK_EQ(by_another(poll_it, w, 0, 1000), 0);
+	CHECK_EQ(tt_by_another(poll_it, w, 0, 1000), 0);
 	TT_NONE_FIRED();
 	tt_end(w);
 }
@@ -320,7 +287,7 @@ static void wheels_of_one_name_come_and_go_on_all_threads(void) /* T-11 */
 
 static int32_t arm_and_poll(void *user)
 {
-	struct call *c = user;
+	struct tt_call *c = user;
 
 	CHECK(fp_timer_arm(c->w, c->id, c->tick) >= 0);
 	CHECK_EQ(tt_poll(c->w, c->tick), 1);
@@ -337,14 +304,14 @@ static void *arm_and_poll_on_thread(void *arg)
 static void fires_on_every_kind_of_thread(void) /* T-13 */
 {
 	fp_timer_wheel *w = tt_wheel(0, 4);
-	struct call c = { .w = w, .id = tt_timer_fn(w, NULL, 0), .tick = 5 };
+	struct tt_call c = { .w = w, .id = tt_timer_fn(w, NULL, 0), .tick = 5 };
 	fp_service_core_opts co = LIBFP_SERVICE_CORE_OPTS_INIT;
 	fp_service_opts so = LIBFP_SERVICE_OPTS_INIT;
 	fp_service_core *core;
 	fp_service *s;
 
 	arm_and_poll(&c);
-	on_thread(arm_and_poll_on_thread, &c);
+	tt_on_thread(arm_and_poll_on_thread, &c);
 	so.run = arm_and_poll;
 	so.user = &c;
 	CHECK_EQ(fp_service_create(&so, &s), 0);

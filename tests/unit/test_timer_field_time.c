@@ -9,45 +9,12 @@
 
 #include "timer_test.h"
 
-static void on_thread(void *(*fn)(void *), void *arg)
-{
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, fn, arg), 0);
-	CHECK_EQ(pthread_join(thread, NULL), 0);
-}
-
-/* A call about one timer, to be made by another thread. */
-struct call {
-	fp_timer_wheel *w;
-	uint64_t id;
-	uint64_t tick;
-	int64_t rc;
-};
-
-static void *arm_it(void *arg)
-{
-	struct call *c = arg;
-
-	c->rc = fp_timer_arm(c->w, c->id, c->tick);
-	return NULL;
-}
-
 static void *destroy_it(void *arg)
 {
-	struct call *c = arg;
+	struct tt_call *c = arg;
 
 	c->rc = fp_timer_destroy(c->w, c->id);
 	return NULL;
-}
-
-static int64_t by_another(void *(*fn)(void *), fp_timer_wheel *w, uint64_t id,
-			  uint64_t tick)
-{
-	struct call c = { w, id, tick, 0 };
-
-	on_thread(fn, &c);
-	return c.rc;
 }
 
 /* ---- T-06: periods ---- */
@@ -206,7 +173,7 @@ static void every_way_to_poll_fires_the_same(void) /* T-22 */
 		CHECK_EQ(fp_timer_arm(w, id[0], 3), 1); /* after 7, which was first */
 		CHECK_EQ(fp_timer_cancel(w, id[5]), 1);
 		CHECK_EQ(fp_timer_touch(w, id[9], 6), 1);
-		CHECK_EQ(by_another(arm_it, w, id[8], 20), 1);
+		CHECK_EQ(tt_by_another(tt_arm_it, w, id[8], 20), 1);
 		CHECK_EQ(fp_timer_arm_periodic(w, id[1], 4, 50, LIBFP_TIMER_COALESCE), 1);
 		/* The past is in the past of every clock. */
 		poll_by(way, w, 49);
@@ -259,7 +226,7 @@ static void a_full_wheel_goes_on_when_there_is_room(void) /* A-05 */
 		CHECK_EQ(fp_timer_create_bulk(w, tt_note, NULL, ids + N, 1), 0);
 		now += 10;
 		for (int i = 0; i < N; i++)
-			CHECK_EQ(lap % 2 ? by_another(arm_it, w, ids[i], now) :
+			CHECK_EQ(lap % 2 ? tt_by_another(tt_arm_it, w, ids[i], now) :
 					   fp_timer_arm(w, ids[i], now),
 				 0);
 		/* Nobody takes any for a while, then one at a time. */
@@ -273,9 +240,9 @@ static void a_full_wheel_goes_on_when_there_is_room(void) /* A-05 */
 		CHECK_EQ(fp_timer_wheel_poll_burst(w, now, r, N), 0);
 		/* Full of timers that are destroyed, until a poll comes by. */
 		for (int i = 0; i < N; i++)
-			CHECK_EQ(by_another(arm_it, w, ids[i], now + 5), 0);
+			CHECK_EQ(tt_by_another(tt_arm_it, w, ids[i], now + 5), 0);
 		for (int i = 0; i < N; i++)
-			CHECK_EQ(by_another(destroy_it, w, ids[i], 0), 1);
+			CHECK_EQ(tt_by_another(destroy_it, w, ids[i], 0), 1);
 		CHECK_EQ(fp_timer_create(w, tt_note, NULL, &one), -ENOMEM);
 		CHECK_EQ(tt_poll(w, now + 5), 0);
 		CHECK_EQ(tt_stats(w).timers, 0);

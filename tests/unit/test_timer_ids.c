@@ -6,6 +6,8 @@
  */
 #include "timer_test.h"
 
+extern uint32_t fpi_test_generation_bits; /* src/timer/timer_pool.c */
+
 /* Refused by every function that takes an id. */
 static void stale(fp_timer_wheel *w, uint64_t id)
 {
@@ -217,6 +219,33 @@ static void ids_are_never_given_again(void)
 	tt_end(w);
 }
 
+/*
+ * A record whose generations are used up is not used again: somebody may hold its first id.
+ * With two bits there are three of them, as 0 is none.
+ */
+static void a_record_is_retired(void)
+{
+	enum { RECORDS = 2, LIVES = 3 };
+	uint64_t ids[RECORDS * LIVES], id;
+	fp_timer_wheel *w;
+
+	fpi_test_generation_bits = 2;
+	w = tt_wheel(0, RECORDS);
+	for (int i = 0; i < RECORDS * LIVES; i++) {
+		CHECK_EQ(fp_timer_create(w, NULL, NULL, &ids[i]), 0);
+		CHECK(ids[i] != 0);
+		for (int j = 0; j < i; j++)
+			CHECK(ids[i] != ids[j]);
+		CHECK_EQ(fp_timer_destroy(w, ids[i]), 0);
+	}
+	CHECK_EQ(fp_timer_create(w, NULL, NULL, &id), -ENOMEM);
+	for (int i = 0; i < RECORDS * LIVES; i++)
+		CHECK_EQ(fp_timer_arm(w, ids[i], 1), -ESTALE);
+	CHECK_EQ(tt_stats(w).timers, 0);
+	tt_end(w);
+	fpi_test_generation_bits = 0;
+}
+
 /* One place, taken again and again: the first id and the last ones stay stale. */
 static void an_old_id_of_a_busy_place(void)
 {
@@ -284,6 +313,7 @@ int main(int argc, char **argv)
 		FPT_CASE(ids_of_another_wheel),
 		FPT_CASE(destroyed_in_every_state),
 		FPT_CASE(ids_are_never_given_again),
+		FPT_CASE(a_record_is_retired),
 		FPT_CASE(an_old_id_of_a_busy_place),
 		FPT_CASE(many_bad_ids_in_bulk),
 	};
